@@ -1,0 +1,48 @@
+"""What the rest of Mead needs of gevent to wait, to yield and to be ended.
+
+gevent is named only in the few modules that own a greenlet, a socket or a child process; all others
+take these names, so that the scheduler could be read (and changed) in one place.
+"""
+
+import gevent
+from gevent import GreenletExit, Timeout
+from gevent.event import AsyncResult, Event
+from gevent.lock import BoundedSemaphore, RLock
+from gevent.queue import Empty, Full, Queue
+
+Killed = GreenletExit
+"""Raised inside a greenlet that is told to end.  Not an Exception: let it pass."""
+
+
+def pause() -> None:
+    """Let every other ready greenlet run once."""
+    gevent.sleep(0)
+
+
+def sleep_ms(duration_ms: float) -> None:
+    """Wait that long without holding up anyone else."""
+    gevent.sleep(duration_ms / 1000)
+
+
+def time_limit(duration_ms: float | None) -> Timeout:
+    """A context manager that raises itself (`Timeout`, not an Exception) when time is up.
+
+    `with time_limit(500) as limit: ...` and `except Timeout as t: if t is not limit: raise`.
+    """
+    return Timeout.start_new(None if duration_ms is None else duration_ms / 1000)
+
+
+__all__ = [
+    "AsyncResult",
+    "BoundedSemaphore",
+    "Empty",
+    "Event",
+    "Full",
+    "Killed",
+    "Queue",
+    "RLock",
+    "Timeout",
+    "pause",
+    "sleep_ms",
+    "time_limit",
+]

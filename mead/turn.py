@@ -1,0 +1,169 @@
+"""A turn: one prompt and its answer, as it is kept, stored and shown.  Source: SPEC section 3."""
+
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, fields, replace
+from datetime import UTC, datetime
+from enum import StrEnum
+from typing import Any, Literal, Self
+
+Route = Literal["local", "cloud"]
+RequestedRoute = Literal["auto", "local", "cloud"]
+RouteSource = Literal["classified", "forced", "default"]
+ToolLevel = Literal["effect"]
+"""The turn option `tools`: absent shows read tools alone, `effect` shows both classes."""
+
+
+class TurnStatus(StrEnum):
+    """How far a turn is; everything but `running` is final."""
+
+    RUNNING = "running"
+    COMPLETED = "completed"
+    FAILED = "failed"
+    TIMEOUT = "timeout"
+    INTERRUPTED = "interrupted"
+    CANCELLED = "cancelled"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Usage:
+    """Tokens of one or several model calls; a part is None when the provider did not say."""
+
+    input: int | None = None
+    output: int | None = None
+    cache_read: int | None = None
+    cache_write: int | None = None
+
+    def __add__(self, other: "Usage") -> "Usage":
+        """The sum, part by part; unknown plus known is the known part."""
+        return Usage(
+            input=_plus(self.input, other.input),
+            output=_plus(self.output, other.output),
+            cache_read=_plus(self.cache_read, other.cache_read),
+            cache_write=_plus(self.cache_write, other.cache_write),
+        )
+
+
+def _plus(left: int | None, right: int | None) -> int | None:
+    if left is None or right is None:
+        return right if left is None else left
+    return left + right
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TurnFacts:
+    """What a handler learns about a turn while it runs; kept on the turn however the turn ends."""
+
+    route: Route | None = None
+    route_source: RouteSource | None = None
+    route_reason: str | None = None
+    provider: str | None = None
+    model: str | None = None
+    host: str | None = None
+    """`address:port` that was contacted; None while no network was used."""
+    usage: Usage | None = None
+    tool_calls: int = 0
+    stop_reason: str | None = None
+    warnings: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TurnFault:
+    """Why a turn has no answer: a code of SPEC section 3 and a sentence for a person."""
+
+    code: str
+    message: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Turn:
+    """One prompt and its answer.  Immutable: `closed` makes the ended turn from the running one."""
+
+    id: str
+    input: str
+    started_at: datetime
+    status: TurnStatus = TurnStatus.RUNNING
+    output: str | None = None
+    error: TurnFault | None = None
+    finished_at: datetime | None = None
+    facts: TurnFacts = TurnFacts()
+    durable: bool = False
+    """Whether the turn's ending is known to be in the store."""
+
+    def closed(
+        self,
+        status: TurnStatus,
+        *,
+        output: str | None = None,
+        error: TurnFault | None = None,
+        facts: TurnFacts | None = None,
+    ) -> "Turn":
+        """This turn, ended now."""
+        return replace(
+            self,
+            status=status,
+            output=output,
+            error=error,
+            facts=self.facts if facts is None else facts,
+            finished_at=utc_now(),
+        )
+
+    def interrupted(self) -> "Turn":
+        """This turn as it comes back after its server died: nobody knows how it would have ended."""
+        return self.closed(
+            TurnStatus.INTERRUPTED,
+            error=TurnFault(code="interrupted", message="the server stopped while answering"),
+        )
+
+    def encode(self) -> dict[str, Any]:
+        """The turn as JSON values, one flat object with every field of SPEC section 3."""
+        shape: dict[str, Any] = {
+            "id": self.id,
+            "input": self.input,
+            "output": self.output,
+            "status": self.status.value,
+            "error": None if self.error is None else asdict(self.error),
+            "started_at": iso_ms(self.started_at),
+            "finished_at": None if self.finished_at is None else iso_ms(self.finished_at),
+            "durable": self.durable,
+        }
+        for name in _FACTS:
+            shape[name] = getattr(self.facts, name)
+        if self.facts.usage is not None:
+            shape["usage"] = asdict(self.facts.usage)
+        shape["warnings"] = list(self.facts.warnings)
+        return shape
+
+    @classmethod
+    def decode(cls, shape: Mapping[str, Any]) -> Self:
+        """The turn that `encode` wrote.  Raises KeyError, TypeError or ValueError on another shape."""
+        usage = shape.get("usage")
+        known = {name: shape[name] for name in _FACTS if name in shape}
+        known["usage"] = None if usage is None else Usage(**usage)
+        known["warnings"] = tuple(shape.get("warnings", ()))
+        error = shape.get("error")
+        finished = shape.get("finished_at")
+        return cls(
+            id=shape["id"],
+            input=shape["input"],
+            output=shape.get("output"),
+            status=TurnStatus(shape["status"]),
+            error=None if error is None else TurnFault(**error),
+            started_at=datetime.fromisoformat(shape["started_at"]),
+            finished_at=None if finished is None else datetime.fromisoformat(finished),
+            durable=bool(shape.get("durable", False)),
+            facts=TurnFacts(**known),
+        )
+
+
+_FACTS = tuple(field.name for field in fields(TurnFacts))
+
+
+def utc_now() -> datetime:
+    """The time now, UTC, cut to whole milliseconds (so that it survives encode and decode)."""
+    now = datetime.now(UTC)
+    return now.replace(microsecond=now.microsecond // 1000 * 1000)
+
+
+def iso_ms(moment: datetime) -> str:
+    """`2026-11-30T14:00:00.123Z`: how every time travels."""
+    return moment.strftime("%Y-%m-%dT%H:%M:%S.") + f"{moment.microsecond // 1000:03d}Z"
