@@ -1,0 +1,1 @@
+"""The HTTP faces of Mead: guards, parsing, and one call into the runtime."""

@@ -1,0 +1,1 @@
+"""Mead: supervised conversations with language models, on gevent."""
