@@ -1,0 +1,351 @@
+"""HTTP to a model: one client per slot, its connections, retries, time limits and byte source.
+
+    client = HttpClient("http://127.0.0.1:11434", headers={...}, connect_timeout_ms=5000, ...)
+    call = Call("POST", "/api/chat", body)
+    reply = client.run(call, read, shown=lambda: text_was_handed_out)
+
+`read(answer)` gets an Answer whatever its status is; it turns refusals into ProviderFault
+(`mead.providers.errors`), takes the body with `answer.body()` or `answer.chunks()`, and returns
+what the caller wants.  Killing the greenlet, or leaving `read` early, closes the connection at
+once.  Nothing is taken from the environment and no redirect is followed: a 3xx is an Answer too.
+"""
+
+import http.client
+import logging
+import random
+import re
+import ssl
+import time
+from collections.abc import Callable, Generator, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Final, Protocol, TypeVar, cast
+from urllib.parse import urlsplit
+
+import gevent
+import requests
+from urllib3.exceptions import HTTPError, ReadTimeoutError
+
+from mead.errors import ConfigurationError
+from mead.providers.errors import ProviderFault, retry_after_ms
+from mead.providers.session import PlainSession, prepared
+
+log = logging.getLogger(__name__)
+
+T = TypeVar("T")
+
+READ_BYTES: Final = 65536
+MAX_BODY_BYTES: Final = 64 * 1024 * 1024
+"""A plain answer longer than this is no answer of a model."""
+MAX_ERROR_BYTES: Final = 65536
+_ERROR_BODY_MS: Final = 5000
+"""How long the body of a refusal may take; its status alone is enough to go on."""
+_DRAIN_MS: Final = 50
+"""How long to wait for the end of a body after its end marker, so that the connection can serve
+the next call of a tool loop (a new one costs a TLS handshake)."""
+_TURN_MS: Final = 5
+"""A reader whose socket always has data lets others run this often."""
+_FIRST_BACKOFF_MS: Final = 500
+_LONGEST_BACKOFF_MS: Final = 8000
+_JITTER: Final = 0.25
+"""The three of Anthropic's own clients."""
+_LONGEST_RETRY_AFTER_MS: Final = 20_000
+"""A server that asks to wait longer is not waited for: most of a usual turn would be gone."""
+
+_DEFAULT_PORTS: Final = {"http": 80, "https": 443}
+_REQUEST_ID: Final = re.compile(r"[A-Za-z0-9_-]{1,80}")
+_HEADER_VALUE: Final = re.compile(r"[\x21-\x7e]([\x20-\x7e]*[\x21-\x7e])?")
+
+
+class _Raw(Protocol):
+    """What is used of urllib3's response."""
+
+    def read1(self, amt: int, decode_content: bool) -> bytes | None: ...
+
+    def close(self) -> None: ...
+
+
+@dataclass(frozen=True, slots=True)
+class Call:
+    """One request: `path` is put behind the base URL and begins with a slash."""
+
+    method: str
+    path: str
+    body: bytes | None = None
+    headers: Mapping[str, str] = field(default_factory=dict[str, str])
+
+
+class Answer:
+    """An answer whose status and headers have arrived; valid inside `run` or `send` alone."""
+
+    def __init__(self, response: requests.Response, secrets: tuple[str, ...]) -> None:
+        self.status: int = response.status_code
+        self.headers: Mapping[str, str] = response.headers
+        self._raw = cast(_Raw, response.raw)
+        self._secrets = secrets
+        self.ended = False
+        """Whether the body was read to its end, so that the connection can be used again."""
+
+    @property
+    def content_type(self) -> str:
+        """The media type in lower case without parameters, empty when there is none."""
+        return self.headers.get("content-type", "").partition(";")[0].strip().lower()
+
+    @property
+    def request_id(self) -> str | None:
+        """The provider's name for this call, if it is safe to show."""
+        value = self.headers.get("request-id") or self.headers.get("x-request-id") or ""
+        shown = _REQUEST_ID.fullmatch(value) is not None and self.safe(value)
+        return value if shown else None
+
+    def safe(self, text: str) -> bool:
+        """Whether the text holds none of the secrets that were sent, nor a part of one."""
+        return not any(text in secret or secret in text for secret in self._secrets)
+
+    @property
+    def retry_after_ms(self) -> float | None:
+        """How long the server asks to wait; None when it does not say."""
+        return retry_after_ms(self.headers)
+
+    @property
+    def should_retry(self) -> bool | None:
+        """What the server says about a retry (`x-should-retry`); None when it does not say."""
+        return {"true": True, "false": False}.get(self.headers.get("x-should-retry", ""))
+
+    def chunks(self) -> Iterator[bytes]:
+        """The bytes of the body as they arrive, never empty, decoded from any content coding.
+
+        Raises ProviderFault: `provider_timeout` after receive_timeout_ms of silence,
+        `bad_response` (retryable) when the connection breaks.  A body without length or chunks
+        that is cut just ends: only the protocol's own end marker proves that it was whole.
+        Blocks on: network.
+        """
+        turn_ends = time.monotonic() + _TURN_MS / 1000
+        while data := self._read():
+            yield data
+            if time.monotonic() > turn_ends:
+                gevent.sleep(0)
+                turn_ends = time.monotonic() + _TURN_MS / 1000
+        self.ended = True
+
+    def _read(self) -> bytes | None:
+        try:
+            return self._raw.read1(READ_BYTES, decode_content=True)
+        except ReadTimeoutError:
+            raise ProviderFault(
+                "provider_timeout", "the provider fell silent in the middle of its answer"
+            ) from None
+        except (HTTPError, http.client.HTTPException, OSError):
+            raise ProviderFault(
+                "bad_response",
+                "the connection broke in the middle of the provider's answer",
+                retryable=True,
+            ) from None
+
+    def body(self, limit: int = MAX_BODY_BYTES) -> bytes:
+        """The whole body.  Raises as `chunks`, and `bad_response` beyond `limit` bytes."""
+        parts: list[bytes] = []
+        size = 0
+        for part in self.chunks():
+            parts.append(part)
+            size += len(part)
+            if size > limit:
+                raise ProviderFault("bad_response", f"the answer is larger than {limit} bytes")
+        return b"".join(parts)
+
+    def refusal_body(self) -> bytes:
+        """The body of an error answer, as much of it as comes soon.  Never raises."""
+        parts: list[bytes] = []
+        with _within(_ERROR_BODY_MS):
+            try:
+                for part in self.chunks():
+                    parts.append(part)
+                    if sum(map(len, parts)) > MAX_ERROR_BYTES:
+                        break
+            except ProviderFault:
+                pass  # the status says enough
+        return b"".join(parts)
+
+    def drain(self) -> None:
+        """Read what little is left, so that the connection can be used again."""
+        with _within(_DRAIN_MS):
+            try:
+                self.ended = not self._read()
+            except ProviderFault:
+                pass  # the answer was complete; the connection is closed
+
+
+class HttpClient:
+    """Calls to one base URL.  Shared by all greenlets; keeps idle connections open."""
+
+    def __init__(
+        self,
+        base_url: str,
+        *,
+        headers: Mapping[str, str] | None = None,
+        connect_timeout_ms: int = 5000,
+        receive_timeout_ms: int = 25000,
+        max_retries: int = 2,
+        proxy: str | None = None,
+        resolve: Callable[[], str] | None = None,
+        certificates: Path | None = None,
+        first_backoff_ms: float = _FIRST_BACKOFF_MS,
+    ) -> None:
+        """`resolve` gives the IP address to connect to, anew for each request (the promise of the
+        slot `local`); what it raises ends the call.  `certificates` replaces the usual roots.
+
+        `headers` go with every call; their values are secrets.  Raises ConfigurationError.
+        """
+        self._base_url = base_url.rstrip("/")
+        self._headers = {"Accept-Encoding": "identity", **(headers or {})}
+        self._secrets = tuple(value.split()[-1] for value in (headers or {}).values() if value)
+        self._target, self._port = _target(base_url)
+        _check(self._headers, proxy, resolve)
+        self._address = self._target
+        self._resolve = resolve
+        self._timeout = (connect_timeout_ms / 1000, receive_timeout_ms / 1000)
+        self._max_retries = max_retries
+        self._first_backoff_ms = first_backoff_ms
+        self._session = PlainSession(
+            proxy=proxy,
+            resolve=None if resolve is None else self._checked_address,
+            certificates=certificates,
+        )
+
+    @property
+    def host(self) -> str:
+        """`address:port` that calls go to: the checked address, once there is one, or the name."""
+        shown = f"[{self._address}]" if ":" in self._address else self._address
+        return f"{shown}:{self._port}"
+
+    def close(self) -> None:
+        """Close the idle connections.  Running calls go on."""
+        self._session.close()
+
+    def run(
+        self, call: Call, read: Callable[[Answer], T], *, shown: Callable[[], bool] | None = None
+    ) -> T:
+        """What `read` makes of the answer; tried again after a retryable ProviderFault, unless
+        something of the answer was already `shown`.
+
+        Raises ProviderFault, and what `read` or `resolve` raise.  Blocks on: network, back-off.
+        """
+        attempt = 0
+        while True:
+            try:
+                with self.send(call) as answer:
+                    return read(answer)
+            except ProviderFault as fault:
+                delay_ms = self._delay_ms(fault, attempt)
+                if delay_ms is None or (shown is not None and shown()):
+                    raise
+                attempt += 1
+                log.info("%s: %s, retry %d in %d ms", self.host, fault.reason, attempt, delay_ms)
+            gevent.sleep(delay_ms / 1000)
+
+    @contextmanager
+    def send(self, call: Call) -> Generator[Answer]:
+        """One attempt; the connection is closed or returned when the block ends.
+
+        Raises ProviderFault (`provider_unavailable`, `provider_timeout`, `bad_response`).
+        """
+        response = self._open(call)
+        try:
+            answer = Answer(response, self._secrets)
+            yield answer
+            if not answer.ended:
+                answer.drain()
+        finally:
+            response.close()
+
+    def _open(self, call: Call) -> requests.Response:
+        url = self._base_url + call.path
+        try:
+            request = prepared(call.method, url, {**self._headers, **call.headers}, call.body)
+            return self._session.send(
+                request, stream=True, timeout=self._timeout, allow_redirects=False
+            )
+        except (requests.RequestException, HTTPError) as error:
+            raise _not_answered(error, self.host) from None
+
+    def _checked_address(self) -> str:
+        assert self._resolve is not None
+        self._address = self._resolve()
+        return self._address
+
+    def _delay_ms(self, fault: ProviderFault, attempt: int) -> float | None:
+        """How long to wait before the next attempt; None when there is none."""
+        if not fault.retryable or attempt >= self._max_retries:
+            return None
+        asked = fault.retry_after_ms
+        if asked is not None:
+            return asked if asked <= _LONGEST_RETRY_AFTER_MS else None
+        backoff = min(self._first_backoff_ms * 2**attempt, _LONGEST_BACKOFF_MS)
+        return backoff * (1 - _JITTER * random.random())  # noqa: S311 - spreads load, no secret
+
+
+@contextmanager
+def _within(duration_ms: float) -> Generator[None]:
+    """Leave the block after that long, without an error."""
+    limit = gevent.Timeout.start_new(duration_ms / 1000)
+    try:
+        yield
+    except gevent.Timeout as expired:
+        if expired is not limit:
+            raise
+    finally:
+        limit.close()
+
+
+def _target(base_url: str) -> tuple[str, int]:
+    try:
+        parts = urlsplit(base_url)
+        port = parts.port
+    except ValueError:
+        raise ConfigurationError(["base_url is not a URL"]) from None
+    if parts.scheme not in _DEFAULT_PORTS or not parts.hostname:
+        raise ConfigurationError(["base_url must begin with http:// or https:// and name a host"])
+    return parts.hostname, port if port is not None else _DEFAULT_PORTS[parts.scheme]
+
+
+def _check(
+    headers: Mapping[str, str], proxy: str | None, resolve: Callable[[], str] | None
+) -> None:
+    """Refuse what would fail, or be quoted by requests' own errors, at the first call."""
+    for name, value in headers.items():
+        if _HEADER_VALUE.fullmatch(value) is None:
+            raise ConfigurationError([f"the value for the header {name} cannot travel in one"])
+    if proxy is not None and urlsplit(proxy).scheme not in _DEFAULT_PORTS:
+        raise ConfigurationError(["proxy must begin with http:// or https://"])
+    if proxy is not None and resolve is not None:
+        raise ConfigurationError(["proxy is not allowed where the address is checked"])
+
+
+def _not_answered(error: Exception, host: str) -> ProviderFault:
+    """The fault of a call that got no status line and headers."""
+    causes = list(_causes(error))
+    if any(isinstance(cause, ssl.SSLCertVerificationError) for cause in causes):
+        return ProviderFault(
+            "provider_unavailable", f"the certificate of {host} could not be verified"
+        )
+    if isinstance(error, requests.ReadTimeout):
+        return ProviderFault("provider_timeout", f"{host} did not answer in time")
+    if any(_is_garbage(cause) for cause in causes):
+        return ProviderFault("bad_response", f"what {host} answered is not HTTP")
+    return ProviderFault("provider_unavailable", f"{host} could not be reached", retryable=True)
+
+
+def _is_garbage(error: BaseException) -> bool:
+    """Whether bytes came that are no HTTP answer (a closed connection is none of these)."""
+    return isinstance(error, http.client.HTTPException) and not isinstance(
+        error, http.client.RemoteDisconnected | http.client.IncompleteRead
+    )
+
+
+def _causes(error: BaseException) -> Iterator[BaseException]:
+    """The error, and those that urllib3 and requests have wrapped into its arguments."""
+    yield error
+    for wrapped in (*error.args, getattr(error, "reason", None)):
+        if isinstance(wrapped, BaseException):
+            yield from _causes(wrapped)
