@@ -294,8 +294,8 @@ class TurnLog(Protocol):
         """The turns as the events so far make them.  Raises CorruptHistory, PersistenceError."""
         ...
 
-    def write(self, event: TurnEvent) -> None:
-        """Record it, as durable as `storage.fsync` says.
+    def write(self, event: TurnEvent) -> bool:
+        """Record it; whether it is as durable as `storage.fsync` promises.
 
         Raises PersistenceError; nothing is recorded then.  Blocks on: disk.
         """
@@ -347,6 +347,28 @@ class SessionStore(Protocol):
 
     def entries(self) -> Iterator[StoredSession]:
         """The stored conversations, newest first, from names and times alone."""
+        ...
+
+
+# -- what it cost ----------------------------------------------------------------------------------
+
+
+class UsageLedger(Protocol):
+    """What the providers were sent and what came back, counted.  Source: seed A5.
+
+    Called from any greenlet; the readers never wait for the disk.
+    """
+
+    def usage(self, recent: int) -> dict[str, Any]:
+        """`totals`, `routes` (per route, provider and model), `days`, `recent` (newest first)."""
+        ...
+
+    def session_usage(self, session_id: str) -> dict[str, Any]:
+        """The totals of one session.  Raises SessionNotFound when nothing was counted for it."""
+        ...
+
+    def forget(self, session_id: str) -> None:
+        """Drop the row of a deleted session; the other totals keep what it added."""
         ...
 
 

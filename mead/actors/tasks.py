@@ -1,0 +1,115 @@
+"""Tasks: greenlets that do one thing and end.  OTP's Task.Supervisor.
+
+The only way to run something beside an actor.  Whatever a task does (return, raise, SystemExit,
+be killed), the end is an Outcome, never a traceback and never the end of another greenlet.
+"""
+
+from collections.abc import Callable, Iterable
+from typing import Any, Generic, TypeVar
+
+from gevent import Greenlet, GreenletExit, Timeout, joinall
+
+from mead.actors.exits import NORMAL, Lifetime, Outcome
+
+Value = TypeVar("Value")
+
+
+class Task(Generic[Value]):
+    """A running or ended task."""
+
+    __slots__ = ("_function", "_greenlet", "_on_end", "name", "outcome")
+
+    def __init__(
+        self,
+        function: Callable[[], Value],
+        name: str,
+        on_end: Callable[[Outcome[Value]], Any] | None,
+    ) -> None:
+        self.name = name
+        self.outcome: Outcome[Value] | None = None
+        """How it ended; None while it runs.  A killed task has `Killed` as its error."""
+        self._function = function
+        self._on_end = on_end
+        self._greenlet = Greenlet(self._run)
+
+    @property
+    def done(self) -> bool:
+        """Whether it has ended."""
+        return self.outcome is not None
+
+    def wait(self, timeout_ms: float | None = None) -> Outcome[Value] | None:
+        """Its outcome, or None when it still runs after `timeout_ms`.  Never raises its error."""
+        self._greenlet.join(None if timeout_ms is None else timeout_ms / 1000)
+        return self.outcome
+
+    def kill(self) -> None:
+        """End it at its next wait.  Blocks on: nothing."""
+        self._greenlet.kill(block=False)
+
+    def begin(self) -> Greenlet:
+        """Start the greenlet; for the TaskSupervisor alone."""
+        self._greenlet.rawlink(self._ended)
+        self._greenlet.start()
+        return self._greenlet
+
+    def _run(self) -> None:
+        try:
+            self.outcome = Outcome(self._function())
+        except (Exception, GreenletExit, SystemExit, KeyboardInterrupt, Timeout) as error:
+            self.outcome = Outcome(error=error)
+        except BaseException as error:  # noqa: BLE001 - a foreign BaseException ends this task alone
+            self.outcome = Outcome(error=error)
+
+    def _ended(self, _: Greenlet) -> None:
+        """Runs in the hub: the callback may cast and count, and must not block."""
+        if self.outcome is None:  # killed before its first step
+            self.outcome = Outcome(error=GreenletExit())
+        if self._on_end is not None:
+            self._on_end(self.outcome)
+
+
+class TaskSupervisor(Lifetime):
+    """Starts tasks and ends those that are left when it stops."""
+
+    def __init__(self, name: str = "tasks") -> None:
+        super().__init__()
+        self.name = name
+        self._tasks: set[Task[Any]] = set()
+
+    def __len__(self) -> int:
+        return len(self._tasks)
+
+    def start(
+        self,
+        function: Callable[[], Value],
+        *,
+        name: str = "task",
+        on_end: Callable[[Outcome[Value]], Any] | None = None,
+    ) -> Task[Value]:
+        """Run `function` in a greenlet of its own.
+
+        `on_end(outcome)` is called once in the hub and must not block.  Whoever starts a task and
+        may end before it must kill it (`Actor.link`, or `finally: task.kill()`).
+        """
+        task = Task(function, name, on_end)
+        self._tasks.add(task)
+        task.begin().rawlink(lambda _: self._tasks.discard(task))
+        return task
+
+    def stop(self, timeout_ms: float = 5000) -> None:
+        """Kill every task that is left and wait for them, at most `timeout_ms`."""
+        kill_all(self._tasks, timeout_ms)
+        self._finish(NORMAL)
+
+
+def wait_all(tasks: Iterable[Task[Any]], timeout_ms: float | None = None) -> None:
+    """Wait until every task has ended, or `timeout_ms` are over."""
+    joinall([task._greenlet for task in tasks], None if timeout_ms is None else timeout_ms / 1000)  # noqa: SLF001  # pyright: ignore[reportPrivateUsage]
+
+
+def kill_all(tasks: Iterable[Task[Any]], timeout_ms: float) -> None:
+    """Kill every task and wait for them, at most `timeout_ms`; a task may refuse to end."""
+    tasks = list(tasks)
+    for task in tasks:
+        task.kill()
+    wait_all(tasks, timeout_ms)

@@ -1,0 +1,137 @@
+"""All conversations that are running: starts, finds, stops and makes room.  Source: seed A1, A8."""
+
+import logging
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+
+from mead.actors.dynamic import DynamicSupervisor, TooManyChildren
+from mead.actors.green import RLock
+from mead.actors.registry import Registry
+from mead.actors.tasks import TaskSupervisor
+from mead.errors import AlreadyRunning, TooManySessions
+from mead.ids import new_session_id
+from mead.protocols import SessionStore, TurnHandler, TurnLog
+from mead.sessions.supervisor import SessionSupervisor
+
+log = logging.getLogger(__name__)
+
+
+class SessionPool(DynamicSupervisor[SessionSupervisor]):
+    """One SessionSupervisor per conversation, at most `maximum_sessions` of them.
+
+    With `makes_room` (conversations are stored), a full pool stops the longest-idle session that
+    `is_attached` to no socket; it stays resumable (SPEC section 8, "Many conversations").
+    """
+
+    def __init__(
+        self,
+        *,
+        maximum_sessions: int,
+        store: SessionStore,
+        registry: Registry[SessionSupervisor],
+        turns: TaskSupervisor,
+        max_turns: int | None,
+        makes_room: bool,
+        is_attached: Callable[[str], bool] = lambda _: False,
+    ) -> None:
+        super().__init__("session pool", max_children=maximum_sessions)
+        self._store = store
+        self._registry = registry
+        self._turns = turns
+        self._max_turns = max_turns
+        self._makes_room = makes_room
+        self._is_attached = is_attached
+        self._locks: dict[str, tuple[RLock, int]] = {}
+
+    def start_session(self, handler: TurnHandler, turn_timeout_ms: int) -> str:
+        """Start a new conversation and return its id.
+
+        Raises TooManySessions, PersistenceError.  Blocks on: disk.
+        """
+        session_id = new_session_id()
+        self._start(session_id, self._store.create, handler, turn_timeout_ms)
+        return session_id
+
+    def resume_session(self, session_id: str, handler: TurnHandler, turn_timeout_ms: int) -> None:
+        """Start a stored conversation again.
+
+        Raises AlreadyRunning, SessionNotFound, CorruptHistory, TooManySessions, PersistenceError.
+        Blocks on: disk, another resume or delete of the same id.
+        """
+        with self.exclusive(session_id):
+            if self.get(session_id) is not None:
+                raise AlreadyRunning
+            self._start(session_id, self._store.open, handler, turn_timeout_ms)
+
+    def stop_session(self, session_id: str) -> bool:
+        """Stop it; False when it does not run.  On return its id is free again."""
+        with self.exclusive(session_id):
+            return self.stop_child(session_id)
+
+    def delete_session(self, session_id: str) -> bool:
+        """Stop it and remove its files; False when there was neither.  Raises PersistenceError."""
+        with self.exclusive(session_id):
+            ran = self.stop_child(session_id)
+            return self._store.delete(session_id) or ran
+
+    @contextmanager
+    def exclusive(self, session_id: str) -> Iterator[None]:
+        """Serialise what starts, stops and deletes one id; other ids go on."""
+        lock, users = self._locks.get(session_id) or (RLock(), 0)
+        self._locks[session_id] = (lock, users + 1)
+        try:
+            with lock:
+                yield
+        finally:
+            lock, users = self._locks[session_id]
+            if users == 1:
+                del self._locks[session_id]
+            else:
+                self._locks[session_id] = (lock, users - 1)
+
+    def _start(
+        self,
+        session_id: str,
+        open_log: Callable[[str], TurnLog],
+        handler: TurnHandler,
+        turn_timeout_ms: int,
+    ) -> None:
+        def start() -> SessionSupervisor:
+            turn_log = open_log(session_id)
+            pair = SessionSupervisor(
+                session_id,
+                turn_log,
+                handler=handler,
+                turn_timeout_ms=turn_timeout_ms,
+                max_turns=self._max_turns,
+                turns=self._turns,
+            )
+            try:
+                pair.start()
+            except BaseException:
+                turn_log.close()
+                raise
+            pair.on_end(lambda _: turn_log.close())
+            return pair
+
+        self._make_room()
+        try:
+            pair = self.start_child(session_id, start)
+        except TooManyChildren:
+            raise TooManySessions from None
+        self._registry.register(session_id, pair)
+
+
+
+    def _make_room(self) -> None:
+        if not self._makes_room or len(self) < self.max_children:
+            return
+        idle = [
+            pair
+            for id_, pair in self.children.items()
+            if not pair.activity.busy and not self._is_attached(id_)
+        ]
+        if idle:
+            longest = min(idle, key=lambda pair: pair.activity.since)
+            log.info("session %s is idle and makes room for another", longest.session_id)
+            self.stop_session(longest.session_id)
