@@ -17,7 +17,10 @@ from mead.turn import utc_now
 _ERROR_TYPE: Final = re.compile(r"[a-z][a-z0-9_]{0,63}")
 """What an error type looks like with every provider; anything else could be a quotation."""
 
-RETRIED_STATUSES: Final = frozenset({429, 500, 502, 503, 504, 529})
+_RETRIED_STATUSES: Final = frozenset({429, 500, 502, 503, 504, 529})
+_PASSING_REASONS: Final = frozenset(
+    {"rate_limited", "overloaded", "provider_unavailable", "provider_timeout", "provider_error"}
+)
 
 SENTENCES: Final[Mapping[str, str]] = {
     "unauthorized": "the provider refused the key; check api_key",
@@ -26,7 +29,7 @@ SENTENCES: Final[Mapping[str, str]] = {
     "spend_limit": "the account's spend limit at the provider is reached",
     "invalid_request": "the provider refused the request as not valid",
     "context_too_long": "the conversation is longer than the model can take",
-    "model_not_found": "the provider does not know the model; check the name",
+    "model_not_found": "the provider does not know the model; check model and base_url",
     "provider_unavailable": "the provider is not available",
     "provider_timeout": "the provider took too long to answer",
     "provider_error": "the provider failed",
@@ -95,6 +98,23 @@ class Details:
         if self.request_id is not None:
             parts.append(f"request {self.request_id}")
         return ", ".join(parts)
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """What an error object of a provider says, in our words."""
+
+    reason: str
+    error_type: str = ""
+    """As the provider sent it."""
+
+
+def is_passing(status: int, reason: str) -> bool:
+    """Whether the same request may succeed a moment later.
+
+    A status under 400 means an error inside an answer that had begun well.
+    """
+    return reason in _PASSING_REASONS and (status < 400 or status in _RETRIED_STATUSES)
 
 
 def reason_for_status(status: int) -> str:

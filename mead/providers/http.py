@@ -17,8 +17,9 @@ import re
 import ssl
 import time
 from collections.abc import Callable, Generator, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from typing import Final, Protocol, TypeVar, cast
 from urllib.parse import urlsplit
@@ -158,22 +159,18 @@ class Answer:
         """The body of an error answer, as much of it as comes soon.  Never raises."""
         parts: list[bytes] = []
         with _within(_ERROR_BODY_MS):
-            try:
+            with suppress(ProviderFault):  # the status says enough
                 for part in self.chunks():
                     parts.append(part)
                     if sum(map(len, parts)) > MAX_ERROR_BYTES:
                         break
-            except ProviderFault:
-                pass  # the status says enough
         return b"".join(parts)
 
     def drain(self) -> None:
         """Read what little is left, so that the connection can be used again."""
         with _within(_DRAIN_MS):
-            try:
+            with suppress(ProviderFault):  # the answer was complete; the connection is closed
                 self.ended = not self._read()
-            except ProviderFault:
-                pass  # the answer was complete; the connection is closed
 
 
 class HttpClient:
@@ -192,10 +189,11 @@ class HttpClient:
         certificates: Path | None = None,
         first_backoff_ms: float = _FIRST_BACKOFF_MS,
     ) -> None:
-        """`resolve` gives the IP address to connect to, anew for each request (the promise of the
-        slot `local`); what it raises ends the call.  `certificates` replaces the usual roots.
+        """Connects to nothing yet.  Raises ConfigurationError.
 
-        `headers` go with every call; their values are secrets.  Raises ConfigurationError.
+        `resolve` gives the IP address to connect to, anew for each request (the promise of the slot
+        `local`); what it raises ends the call.  `certificates` replaces the usual roots.  `headers`
+        go with every call; their values are secrets.
         """
         self._base_url = base_url.rstrip("/")
         self._headers = {"Accept-Encoding": "identity", **(headers or {})}
@@ -203,13 +201,12 @@ class HttpClient:
         self._target, self._port = _target(base_url)
         _check(self._headers, proxy, resolve)
         self._address = self._target
-        self._resolve = resolve
         self._timeout = (connect_timeout_ms / 1000, receive_timeout_ms / 1000)
         self._max_retries = max_retries
         self._first_backoff_ms = first_backoff_ms
         self._session = PlainSession(
             proxy=proxy,
-            resolve=None if resolve is None else self._checked_address,
+            resolve=None if resolve is None else partial(self._checked, resolve),
             certificates=certificates,
         )
 
@@ -226,9 +223,9 @@ class HttpClient:
     def run(
         self, call: Call, read: Callable[[Answer], T], *, shown: Callable[[], bool] | None = None
     ) -> T:
-        """What `read` makes of the answer; tried again after a retryable ProviderFault, unless
-        something of the answer was already `shown`.
+        """What `read` makes of the answer.
 
+        Tried again after a retryable ProviderFault, unless some of the answer was already `shown`.
         Raises ProviderFault, and what `read` or `resolve` raise.  Blocks on: network, back-off.
         """
         attempt = 0
@@ -269,9 +266,8 @@ class HttpClient:
         except (requests.RequestException, HTTPError) as error:
             raise _not_answered(error, self.host) from None
 
-    def _checked_address(self) -> str:
-        assert self._resolve is not None
-        self._address = self._resolve()
+    def _checked(self, resolve: Callable[[], str]) -> str:
+        self._address = resolve()
         return self._address
 
     def _delay_ms(self, fault: ProviderFault, attempt: int) -> float | None:

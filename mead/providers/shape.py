@@ -1,0 +1,86 @@
+"""Reading JSON that somebody else wrote: every look-up gives a value of the expected kind.
+
+What is missing or of another kind becomes the empty value of its kind, so that a provider that
+leaves fields out, sends null for them or adds new ones is understood all the same.
+"""
+
+from collections.abc import Mapping
+from typing import Any, cast
+
+import orjson
+
+from mead.providers.errors import ProviderFault
+
+Json = dict[str, Any]
+"""An object of JSON whose fields have not been looked at."""
+
+
+def read_object(data: bytes | str) -> Json:
+    """The object that `data` holds.  Raises ProviderFault `bad_response` for anything else."""
+    value = read_json(data)
+    if not isinstance(value, dict):
+        raise ProviderFault("bad_response", "the provider's answer is no JSON object")
+    return cast(Json, value)
+
+
+def read_json(data: bytes | str) -> object:
+    """The value, or None when `data` is no JSON."""
+    try:
+        return orjson.loads(data)
+    except orjson.JSONDecodeError:
+        return None
+
+
+def object_in(holder: Mapping[str, Any], key: str) -> Json:
+    """The object at `key`, else an empty one."""
+    return as_object(holder.get(key))
+
+
+def as_object(value: object) -> Json:
+    """The value if it is an object, else an empty one."""
+    return cast(Json, value) if isinstance(value, dict) else {}
+
+
+def objects_in(holder: Mapping[str, Any], key: str) -> list[Json]:
+    """The objects of the array at `key`; what else the array holds is left out."""
+    value = holder.get(key)
+    return (
+        [cast(Json, one) for one in cast(list[object], value) if isinstance(one, dict)]
+        if (isinstance(value, list))
+        else []
+    )
+
+
+def text_in(holder: Mapping[str, Any], key: str) -> str:
+    """The text at `key`, else an empty one."""
+    value = holder.get(key)
+    return value if isinstance(value, str) else ""
+
+
+def count_in(holder: Mapping[str, Any], key: str) -> int | None:
+    """The number of tokens at `key`; None means unknown."""
+    value = holder.get(key)
+    return value if isinstance(value, int) and not isinstance(value, bool) else None
+
+
+def merged(body: Json, extra: Mapping[str, object]) -> Json:
+    """The body with the operator's `extra` over it, objects inside objects merged too."""
+    made = dict(body)
+    for key, value in extra.items():
+        mine = made.get(key)
+        if isinstance(mine, dict) and isinstance(value, Mapping):
+            made[key] = merged(cast(Json, mine), cast(Mapping[str, object], value))
+        else:
+            made[key] = value
+    return made
+
+
+def dumped(body: Json) -> bytes:
+    """The body as bytes; a frozen table of the settings is an object like any other."""
+    return orjson.dumps(body, default=_plain)
+
+
+def _plain(value: object) -> object:
+    if isinstance(value, Mapping):
+        return dict(cast(Mapping[str, object], value))
+    raise TypeError(type(value).__name__)
