@@ -80,7 +80,7 @@ class Tree(Supervisor):
     def registry(self) -> "Registry[SessionSupervisor]":
         """The running registry; an empty one while it restarts."""
         running = cast("Registry[SessionSupervisor] | None", self.child("registry"))
-        return running or Registry()
+        return Registry() if running is None else running
 
     @property
     def sessions(self) -> SessionPool | None:
@@ -88,9 +88,16 @@ class Tree(Supervisor):
         return cast("SessionPool | None", self.child("sessions"))
 
     @property
+    def running_turns(self) -> int:
+        """How many turns run now."""
+        turns = cast("TaskSupervisor | None", self.child("turns"))
+        return 0 if turns is None else len(turns)
+
+    @property
     def hub(self) -> ToolHub:
         """The running hub; one without tools while it restarts, or when none is configured."""
-        return cast("ToolHub | None", self.child("hub")) or _NO_TOOLS
+        running = cast("ToolHub | None", self.child("hub"))
+        return _NO_TOOLS if running is None else running
 
 
 class CurrentHub:

@@ -1,7 +1,7 @@
 """The history of one conversation: an actor that owns its turns and their log.  Source: seed A8."""
 
 import logging
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 from mead.actors.actor import Actor, Reply
@@ -27,7 +27,7 @@ class Append:
 
 @dataclass(frozen=True, slots=True)
 class Close:
-    """Record how the newest turn ended.  Answers the turn, which says whether it is durable.
+    """Record how the newest turn ended.  It says `durable`; answers it as it really is.
 
     Memory first: the caller already holds the answer, so a disk that refuses costs durability only.
     """
@@ -108,15 +108,14 @@ class History(Actor):
         return earlier
 
     def _close(self, turn: Turn) -> Turn:
-        durable = replace(turn, durable=True)
-        self._turns[-1] = durable
+        self._turns[-1] = turn
         try:
-            stored = self._log.write(TurnReplaced(durable))
+            stored = self._log.write(TurnReplaced(turn))
         except PersistenceError as error:
             log.warning("session %s: a closed turn was not stored: %s", self._session_id, error)
             stored = False
         if not stored:
-            self._turns[-1] = turn
+            self._turns[-1] = turn.not_durable()
         self._compact_if_due()
         return self._turns[-1] if self._turns else turn
 

@@ -29,6 +29,7 @@ from mead.protocols import Interaction, TurnContext, TurnHandler, TurnReceipt
 from mead.sessions.deadline import Deadline
 from mead.sessions.history import Append, Close, Interrupt
 from mead.turn import (
+    NO_FACTS,
     RequestedRoute,
     ToolLevel,
     Turn,
@@ -97,7 +98,7 @@ class _Running:
     def __init__(self, turn: Turn, reply: Reply) -> None:
         self.turn = turn
         self.reply = reply
-        self.facts = TurnFacts()
+        self.facts = NO_FACTS
         """Written by the turn's task alone, read here once it has ended."""
         self.deadline: Deadline
         self.task: Task[str]
@@ -261,9 +262,12 @@ _STATUS: Final = {TurnTimeout: TurnStatus.TIMEOUT, TurnCancelled: TurnStatus.CAN
 
 def _closed(running: _Running, result: str | TurnError) -> Turn:
     if isinstance(result, str):
-        return running.turn.closed(TurnStatus.COMPLETED, output=result, facts=running.facts)
+        return running.turn.closed(
+            TurnStatus.COMPLETED, output=result, facts=running.facts, durable=True
+        )
     return running.turn.closed(
         _STATUS.get(type(result), TurnStatus.FAILED),
         error=TurnFault(code=result.turn_code, message=result.message),
         facts=running.facts,
+        durable=True,
     )

@@ -41,7 +41,7 @@ class SessionSupervisor(Supervisor):
                     id="server",
                     start=lambda: SessionServer(
                         session_id,
-                        history=self.history,
+                        history=cast("ActorRef", self.history),
                         handler=handler,
                         turn_timeout_ms=turn_timeout_ms,
                         turns=turns,
@@ -55,9 +55,9 @@ class SessionSupervisor(Supervisor):
         )
 
     @property
-    def history(self) -> ActorRef:
-        """The running history.  Raises KeyError in the moment between its end and its restart."""
-        return cast("ActorRef", self._children["history"])
+    def history(self) -> ActorRef | None:
+        """The running history, or None in the moment between its end and its restart."""
+        return cast("ActorRef | None", self.child("history"))
 
     @property
     def server(self) -> ActorRef | None:

@@ -1,0 +1,333 @@
+"""`Mead`: the public calls, the only door to a conversation for every face.  Source: seed M, SPEC 3."""
+
+import logging
+import time
+from collections.abc import Callable, Mapping
+from types import TracebackType
+from typing import Any, Final, Self
+
+from mead import arguments, assembly
+from mead.actors.actor import ActorRef
+from mead.actors.exits import ActorDied, Exit
+from mead.actors.green import pause
+from mead.config import Settings
+from mead.errors import (
+    LedgerUnavailable,
+    SessionCrashed,
+    SessionNotFound,
+    SessionStopped,
+)
+from mead.export import ExportFormat, exported
+from mead.ids import new_turn_id
+from mead.protocols import (
+    Interaction,
+    Provider,
+    StoredSession,
+    TurnHandler,
+    TurnReceipt,
+    UsageLedger,
+)
+from mead.sessions.history import Compact, Read
+from mead.sessions.pool import SessionPool
+from mead.sessions.server import Cancel, Submit
+from mead.sessions.supervisor import SessionSupervisor
+from mead.turn import Route, Turn
+
+log = logging.getLogger(__name__)
+
+RESTART_WAIT_S: Final = 1.0
+"""How long a call waits for a crashed session to be back; a restart takes milliseconds."""
+
+
+class Mead:
+    """A runtime: a supervision tree of conversations, and the calls on them.
+
+    `with Mead() as mead:` starts and stops it.  Several may run in one process.  Every call may be
+    made from any greenlet, and raises MeadError subclasses only (see `mead.errors`).
+    """
+
+    def __init__(
+        self,
+        settings: Settings | Mapping[str, Any] | None = None,
+        *,
+        providers: Mapping[Route, Provider] | None = None,
+        handlers: Mapping[str, TurnHandler] | None = None,
+    ) -> None:
+        """Take the settings; nothing starts yet.
+
+        `providers` fill slots with ready-made providers, beside or in place of configured ones;
+        `handlers` add turn handlers by name.  Raises ConfigurationError.
+        """
+        if not isinstance(settings, Settings):
+            settings = Settings.build(settings or {})
+        self.settings = settings
+        self._parts = assembly.Parts(self, settings, providers=providers, handlers=handlers)
+        self._watchers: list[Callable[[Exit], Any]] = []
+        self._started = False
+
+    # -- lifetime ----------------------------------------------------------------------------------
+
+    def start(self, *, lock_wait_ms: float = 0) -> Self:
+        """Start the tree.
+
+        Waits up to `lock_wait_ms` for another process to let go of the storage directory.
+        Raises NotPatched, StorageLocked, ConfigurationError, PersistenceError.
+        Blocks on: disk, and the start of each part.
+        """
+        if self._started:
+            return self
+        self._parts.start(lock_wait_ms)
+        self._started = True
+        self._parts.tree.on_end(self._tree_ended)
+        return self
+
+    def stop(self) -> None:
+        """Stop every part in reverse order and let go of the storage directory.  Idempotent.
+
+        Running turns end as interrupted; their callers get SessionStopped.
+        """
+        if self._started:
+            self._started = False
+            self._parts.stop()
+
+    def __enter__(self) -> Self:
+        return self.start()
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        self.stop()
+
+    def on_end(self, callback: Callable[[Exit], Any]) -> None:
+        """Have `callback(exit)` called if the tree gives up; a library never ends its process."""
+        self._watchers.append(callback)
+
+    def status(self) -> dict[str, Any]:
+        """Whether it takes turns, and how much it holds: numbers only, for health and metrics."""
+        pool = self._parts.tree.sessions if self._started else None
+        return {
+            "ready": pool is not None,
+            "sessions": 0 if pool is None else len(pool),
+            "turns": self._parts.tree.running_turns if self._started else 0,
+        }
+
+    # -- conversations -----------------------------------------------------------------------------
+
+    def start_session(
+        self, *, handler: str | TurnHandler | None = None, turn_timeout_ms: int | None = None
+    ) -> str:
+        """Start a conversation and return its id.
+
+        `handler` is `router`, `echo`, a configured name, or an object with `handle_turn`; the
+        default is `runtime.turn_handler`.  `turn_timeout_ms` is 1 to 3 600 000.
+        Raises InvalidInput, TooManySessions, PersistenceError.  Blocks on: disk.
+        """
+        chosen = self._parts.handlers.find(handler)
+        timeout_ms = arguments.turn_timeout_ms(
+            turn_timeout_ms, self.settings.runtime.turn_timeout_ms
+        )
+        return self._pool().start_session(chosen, timeout_ms)
+
+    def submit_turn(
+        self,
+        session_id: str,
+        text: str,
+        *,
+        route: str | None = None,
+        tools: str | None = None,
+        interaction: Interaction | None = None,
+        turn_id: str | None = None,
+    ) -> str:
+        """Run one turn and return its output; see `submit`, which also returns the turn."""
+        return self.submit(
+            session_id,
+            text,
+            route=route,
+            tools=tools,
+            interaction=interaction,
+            turn_id=turn_id,
+        ).output
+
+    def submit(
+        self,
+        session_id: str,
+        text: str,
+        *,
+        route: str | None = None,
+        tools: str | None = None,
+        interaction: Interaction | None = None,
+        turn_id: str | None = None,
+    ) -> TurnReceipt:
+        """Run one turn, after those that wait already, and return its output and record.
+
+        `text`: 1 to 100 000 characters.  `route`: auto, local or cloud; None is
+        `runtime.default_route`.  `tools`: "effect" also shows the model tools with side effects.
+        `interaction`: the person to ask before each tool call.  `turn_id`: an id of the caller's
+        choice, a UUID version 4.
+        Raises InvalidInput, InvalidRoute, InvalidInteraction, SessionNotFound, Busy,
+        PersistenceError (all before anything is recorded), TurnFailed, TurnTimeout, TurnCancelled,
+        SessionStopped, SessionCrashed.  Blocks on: the turns before this one and the turn itself.
+        """
+        message = Submit(
+            turn_id=new_turn_id() if turn_id is None else arguments.turn_id(turn_id),
+            id_was_given=turn_id is not None,
+            text=arguments.text(text),
+            route=arguments.route(route),
+            tools=arguments.tools(tools),
+            interaction=arguments.interaction(interaction),
+        )
+        receipt: TurnReceipt = self._ask_server(session_id, message)
+        return receipt
+
+    def cancel_turn(self, session_id: str, turn_id: str | None = None) -> None:
+        """End that turn, running or waiting, as cancelled; None means the running one.
+
+        Raises SessionNotFound when there is no such session or no such turn.
+        """
+        if turn_id is not None:
+            arguments.turn_id(turn_id)
+        self._ask_server(session_id, Cancel(turn_id))
+
+    def history(self, session_id: str) -> list[Turn]:
+        """The turns in order, oldest first, of a running or a stored conversation.
+
+        Raises SessionNotFound, CorruptHistory, PersistenceError.  Blocks on: disk if it is stopped.
+        """
+        pair = self._running(session_id)
+        if pair is None:
+            return self._parts.store.load(session_id)
+        return _ask(lambda: pair.history, pair, Read())
+
+    def stop_session(self, session_id: str) -> None:
+        """Stop it; the stored conversation and its usage stay.  Raises SessionNotFound."""
+        if not self._pool().stop_session(arguments.session_id(session_id)):
+            raise SessionNotFound
+
+    def resume_session(
+        self,
+        session_id: str,
+        *,
+        handler: str | TurnHandler | None = None,
+        turn_timeout_ms: int | None = None,
+    ) -> str:
+        """Start a stored conversation again and return its id; options as `start_session`.
+
+        Turns that were running when it ended come back as interrupted; the file is compacted first.
+        Raises InvalidInput, SessionNotFound, AlreadyRunning, CorruptHistory, TooManySessions,
+        PersistenceError.  Blocks on: disk.
+        """
+        chosen = self._parts.handlers.find(handler)
+        timeout_ms = arguments.turn_timeout_ms(
+            turn_timeout_ms, self.settings.runtime.turn_timeout_ms
+        )
+        self._pool().resume_session(arguments.session_id(session_id), chosen, timeout_ms)
+        return session_id
+
+    def delete_session(self, session_id: str) -> None:
+        """Stop it if it runs, remove every file of it, and forget what it spent.
+
+        Raises SessionNotFound when there was neither a session nor a file, PersistenceError.
+        """
+        if not self._pool().delete_session(arguments.session_id(session_id)):
+            raise SessionNotFound
+        self._ledger().forget(session_id)
+
+    def list_sessions(self) -> list[StoredSession]:
+        """The stored conversations, newest first, from names and times alone.
+
+        Without `storage.directory` nothing is stored and the list is empty.
+        Raises PersistenceError.  Blocks on: disk.
+        """
+        lookup = self._parts.tree.registry.lookup
+        return [
+            StoredSession(
+                session_id=entry.session_id,
+                updated_at=entry.updated_at,
+                running=lookup(entry.session_id) is not None,
+            )
+            for entry in self._parts.store.entries()
+        ]
+
+    def compact_session(self, session_id: str) -> tuple[int, int]:
+        """Rewrite the stored conversation as one record a turn; bytes before and after.
+
+        Nothing is lost, unless `storage.max_turns` is set.  Raises SessionNotFound (also without
+        storage), CorruptHistory, PersistenceError.  Blocks on: disk.
+        """
+        pair = self._running(session_id)
+        if self.settings.storage.directory is None:
+            raise SessionNotFound
+        if pair is not None:
+            return _ask(lambda: pair.history, pair, Compact())
+        with self._pool().exclusive(session_id):
+            return self._parts.compact_stopped(session_id)
+
+    def export_session(self, session_id: str, format_: ExportFormat = "jsonl") -> str:
+        """The conversation as JSON Lines (one turn a line) or Markdown.  Raises as `history`."""
+        return exported(session_id, self.history(session_id), format_)
+
+    # -- what it cost ------------------------------------------------------------------------------
+
+    def usage(self, *, recent: int = 20) -> dict[str, Any]:
+        """Totals, totals per route, provider and model, per day, and the latest turns.
+
+        The parts are separate reads, not one snapshot.  Raises InvalidInput, LedgerUnavailable.
+        """
+        return self._ledger().usage(arguments.recent(recent))
+
+    def session_usage(self, session_id: str) -> dict[str, Any]:
+        """What the ledger counted for one session.  Raises SessionNotFound, LedgerUnavailable."""
+        return self._ledger().session_usage(arguments.session_id(session_id))
+
+    # -- inside ------------------------------------------------------------------------------------
+
+    def _pool(self) -> SessionPool:
+        pool = self._parts.tree.sessions if self._started else None
+        if pool is None:
+            raise SessionStopped("Mead is not running; start() it first")
+        return pool
+
+    def _ledger(self) -> UsageLedger:
+        ledger = self._parts.tree.ledger if self._started else None
+        if ledger is None:
+            raise LedgerUnavailable
+        return ledger
+
+    def _running(self, session_id: str) -> SessionSupervisor | None:
+        return self._parts.tree.registry.lookup(arguments.session_id(session_id))
+
+    def _ask_server(self, session_id: str, message: object) -> Any:
+        pair = self._running(session_id)
+        if pair is None:
+            raise SessionNotFound
+        return _ask(lambda: pair.server, pair, message)
+
+    def _tree_ended(self, exit_: Exit) -> None:
+        if self._started:
+            for callback in self._watchers:
+                callback(exit_)
+
+
+def _ask(find: Callable[[], ActorRef | None], pair: SessionSupervisor, message: object) -> Any:
+    """Call an actor of a conversation, waiting a moment for one that is being restarted.
+
+    Only the wait for the answer is without a time limit of its own: the answer of a turn comes by
+    its deadline, and the end of the actor ends the wait.
+    """
+    give_up = time.monotonic() + RESTART_WAIT_S
+    while True:
+        actor = find()
+        if actor is not None and actor.alive:
+            break
+        if not pair.alive:
+            raise SessionNotFound
+        if time.monotonic() > give_up:
+            raise SessionCrashed
+        pause()
+    try:
+        return actor.call(message, None)
+    except ActorDied as died:
+        raise (SessionStopped if died.exit.kind == "normal" else SessionCrashed) from None
