@@ -1,4 +1,4 @@
-"""Every error of Mead's public API, one tree, each class with the `code` that travels on every wire.
+"""Every error of Mead's public API: one tree, each class with the `code` that goes on the wire.
 
     MeadError
     +-- ConfigurationError      configuration      the boot is refused; one line per fault

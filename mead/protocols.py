@@ -253,9 +253,7 @@ class ToolProvider(Provider, Protocol):
 class StreamingProvider(Provider, Protocol):
     """A provider that shows its answer as it grows."""
 
-    def converse_stream(
-        self, request: ModelRequest, on_text: Callable[[str], None]
-    ) -> ModelReply:
+    def converse_stream(self, request: ModelRequest, on_text: Callable[[str], None]) -> ModelReply:
         """Like `converse` (tools and rounds included), handing each text fragment to `on_text`."""
         ...
 
@@ -372,7 +370,7 @@ class UsageLedger(Protocol):
         ...
 
 
-# -- the public calls, as the faces use them ---------------------------------------------------------
+# -- the public calls, as the faces use them -------------------------------------------------------
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -423,5 +421,3 @@ class SessionAPI(Protocol):
     def usage(self, *, recent: int = 20) -> dict[str, Any]: ...
 
     def session_usage(self, session_id: str) -> dict[str, Any]: ...
-
-

@@ -129,7 +129,7 @@ class Turn:
         )
 
     def interrupted(self) -> "Turn":
-        """This turn as it comes back after its server died: nobody knows how it would have ended."""
+        """This turn after its server died: nobody knows how it would have ended."""
         return self.closed(
             TurnStatus.INTERRUPTED,
             error=TurnFault(code="interrupted", message="the server stopped while answering"),
@@ -156,7 +156,7 @@ class Turn:
 
     @classmethod
     def decode(cls, shape: Mapping[str, Any]) -> Self:
-        """The turn that `encode` wrote.  Raises KeyError, TypeError or ValueError on another shape."""
+        """The turn that `encode` wrote.  Another shape: KeyError, TypeError or ValueError."""
         usage = shape.get("usage")
         known = {name: shape[name] for name in _FACTS if name in shape}
         known["usage"] = None if usage is None else Usage(**usage)
