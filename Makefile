@@ -23,7 +23,7 @@ help: ## this list
 	@awk -F ':.*## ' '/^[a-z0-9]+:.*## / { printf "%-10s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 run: $(SERVER) ## set up and start the server (a first mead.toml is written if there is none)
-	@$(MAKE) $(EMBEDDED) || echo "The embedded model could not be installed here; the server runs without it."
+	@$(MAKE) -s $(EMBEDDED) || echo "The embedded model could not be installed here; the server runs without it."
 	@$(BIN)/python -m mead.cli.setup
 	@exec $(BIN)/gunicorn wsgi:app
 
