@@ -24,7 +24,7 @@ import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Final
-from urllib.parse import urlsplit
+from urllib.parse import urlsplit, urlunsplit
 
 from mead.actors.green import Timeout, time_limit
 from mead.errors import TurnFailed
@@ -81,6 +81,20 @@ def private_address(text: str) -> str | None:
         return private_address(str(address.ipv4_mapped))
     inside = any(address.version == net.version and address in net for net in _PRIVATE)
     return str(address) if inside else None
+
+
+def reachable_url(base_url: str) -> str:
+    """The URL, its host a loopback address where it names the address that only servers bind to.
+
+    Source: ollama-python#471.
+    """
+    parts = urlsplit(base_url)
+    loopback = _UNSPECIFIED.get(parts.hostname or "")
+    if loopback is None:
+        return base_url
+    shown = f"[{loopback}]" if ":" in loopback else loopback
+    netloc = shown if parts.port is None else f"{shown}:{parts.port}"
+    return urlunsplit(parts._replace(netloc=netloc))
 
 
 class LocalGuard:
@@ -169,7 +183,7 @@ class LocalGuard:
         return list(dict.fromkeys(kept))
 
     def _chosen(self, addresses: list[str]) -> str:
-        """The first that accepts: `localhost` is ::1 and 127.0.0.1, most servers are one of them."""
+        """The first that accepts: `localhost` is ::1 and 127.0.0.1, most servers only one."""
         now = time.monotonic()
         if self._choice is not None and self._choice[0] in addresses and now < self._choice[1]:
             return self._choice[0]
