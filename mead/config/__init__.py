@@ -1,5 +1,6 @@
 """Settings: what an operator may choose, where each value came from, and what was wrong with it."""
 
+from mead.config.effective import EffectiveSetting, effective
 from mead.config.load import load_settings
 from mead.config.secrets import MASK, Secret, TokenDigest
 from mead.config.settings import (
@@ -23,6 +24,8 @@ from mead.config.settings import (
 __all__ = [
     # reading
     "load_settings",
+    "effective",
+    "EffectiveSetting",
     # the tree
     "Settings",
     "RuntimeSettings",

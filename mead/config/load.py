@@ -1,114 +1,101 @@
-"""From the sources to the settings tree (first version: nothing is checked yet)."""
+"""From the sources to the settings tree; every fault is found before the first one is told."""
 
-import json
-import tomllib
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
+from functools import cache
 from pathlib import Path
-from typing import Any
+from types import MappingProxyType
+from typing import Final, cast
 
+from marshmallow import ValidationError
+
+from mead.config import ecosystem
+from mead.config.effective import ADDRESS_KEYS, leaves
+from mead.config.faults import fault_lines, shown_path
+from mead.config.places import Places, is_reference, reading_from
+from mead.config.schema import Root, known_keys
 from mead.config.secrets import Secret, TokenDigest
-from mead.config.settings import (
-    DEFAULT_BASE_URLS,
-    EMBEDDED_MODEL,
-    ClassifierSettings,
-    DeckSettings,
-    McpServerSettings,
-    McpSettings,
-    ProviderOptions,
-    RouterSettings,
-    RuntimeSettings,
-    ServerSettings,
-    Settings,
-    SlotSettings,
-    StorageSettings,
-)
+from mead.config.settings import Settings
+from mead.config.sources import PREFIX, SEPARATOR, Tree, add_environment, add_file
+from mead.config.values import one_line
+from mead.errors import ConfigurationError
+
+OVERRIDE: Final = "override"
+CODE: Final = "code"
 
 
 def load_settings(
     environ: Mapping[str, str], directory: Path, overrides: Mapping[str, object] | None = None
 ) -> Settings:
-    """The settings of a process started in `directory`.  Raises ConfigurationError."""
-    path = Path(environ.get("MEAD_CONFIG") or directory / "mead.toml")
-    tree: dict[str, Any] = tomllib.loads(path.read_text()) if path.exists() else {}
-    for name in sorted(environ):
-        if name.startswith("MEAD_") and "__" in name:
-            *parents, last = name[5:].lower().split("__")
-            table = tree
-            for parent in parents:
-                table = table.setdefault(parent, {})
-            table[last] = _value(environ[name])
-    tree.update(overrides or {})
-    if "PORT" in environ:
-        listener = tree.setdefault("mcp_server", {})
-        listener.setdefault("port", int(environ["PORT"]))
-        listener.setdefault("address", "0.0.0.0")  # noqa: S104 - what a platform's PORT means
-    return build_settings(tree, directory=directory, environ=environ)
+    """The settings of a process whose mead.toml lies in `directory`.
+
+    Sources, later wins: defaults, the TOML file, `MEAD_<SECTION>__<KEY>`, `overrides` (a mapping
+    shaped like the file); the ecosystem's names fill what none of them set.
+
+    Raises ConfigurationError with a line for every fault.  Blocks on: disk (small files, at boot).
+    Source: SPEC section 2.
+    """
+    tree = Tree()
+    add_file(tree, environ, directory)
+    add_environment(tree, environ, _variables())
+    if overrides is not None:
+        tree.add(overrides, OVERRIDE)
+    ecosystem.fill(tree, environ)
+    return _settings(tree, Places(environ, directory))
 
 
-def build_settings(
-    values: Mapping[str, Any], *, directory: Path, environ: Mapping[str, str]
-) -> Settings:
-    """The tree that `values` describes."""
-    slots = {
-        name: _slot(dict(slot)) for name, slot in values.get("router", {}).get("slots", {}).items()
-    }
-    runtime: dict[str, Any] = {
-        "turn_handler": "router" if slots else "echo",
-        "default_route": "local" if set(slots) == {"local"} else "auto",
-        **values.get("runtime", {}),
-    }
-    storage = dict(values.get("storage", {}))
-    if storage.get("directory") is not None:
-        storage["directory"] = directory / storage["directory"]
-    listener = _with_token(values.get("mcp_server", {}))
-    for key in ("allowed_origins", "allowed_hosts", "trusted_proxies"):
-        listener[key] = tuple(listener.get(key, ()))
-    return Settings(
-        runtime=RuntimeSettings(**runtime),
-        storage=StorageSettings(**storage),
-        router=RouterSettings(
-            slots=slots,  # type: ignore[arg-type]
-            classifier=ClassifierSettings(**values.get("router", {}).get("classifier", {})),
-        ),
-        mcp=McpSettings(
-            servers=tuple(_server(dict(one)) for one in values.get("mcp", {}).get("servers", []))
-        ),
-        mcp_server=McpServerSettings(**listener),
-        deck=DeckSettings(**_with_token(values.get("deck", {}))),
+def build_settings(values: object, *, directory: Path, environ: Mapping[str, str]) -> Settings:
+    """The settings that a mapping shaped like the file describes; see `Settings.build`."""
+    tree = Tree()
+    tree.add(values, CODE)
+    return _settings(tree, Places(environ, directory))
+
+
+def _settings(tree: Tree, places: Places) -> Settings:
+    ecosystem.complete(tree)
+    faults = tree.faults
+    with reading_from(Places(places.environ, places.directory.absolute())):
+        try:
+            settings = cast(Settings, Root().load(tree.values))
+        except ValidationError as error:
+            lines = fault_lines(error.messages_dict, tree.source_of, known_keys())
+            raise ConfigurationError([*faults, *lines]) from None
+    if faults:
+        raise ConfigurationError(faults)
+    return _with_sources(settings, tree)
+
+
+def _with_sources(settings: Settings, tree: Tree) -> Settings:
+    sources: dict[str, str] = {}
+    masked: set[str] = set()
+    for path, value in leaves(settings):
+        said = tree.at(*path)
+        source = tree.source_of(path)
+        if said is None or source is None:
+            continue
+        key = shown_path(path)
+        sources[key] = source
+        fetched = isinstance(value, Secret | TokenDigest) or path[-1] in ADDRESS_KEYS
+        if fetched and is_reference(said):
+            sources[key] = f"{source}, {one_line(said)}"
+            masked.add(key)
+    return replace(settings, sources=MappingProxyType(sources), masked=frozenset(masked))
+
+
+@cache
+def _variables() -> tuple[str, ...]:
+    """The names of the variables that set a key with a fixed name."""
+    return tuple(
+        PREFIX + key.upper().replace(".", SEPARATOR)
+        for known in known_keys()
+        for key in _in_both_slots(known)
+        if "<" not in key and "[" not in key
     )
 
 
-def _value(text: str) -> Any:
-    try:
-        return json.loads(text)
-    except ValueError:
-        return text
-
-
-def _with_token(table: Mapping[str, Any]) -> dict[str, Any]:
-    made = dict(table)
-    if made.get("token") is not None:
-        made["token"] = TokenDigest(made["token"])
-    return made
-
-
-def _slot(options: dict[str, Any]) -> SlotSettings:
-    provider = options.pop("provider")
-    if ":" in provider:
-        model = str(options.get("model", ""))
-        return SlotSettings(
-            provider=provider, options=ProviderOptions(model=model, custom=dict(options))
-        )
-    if options.get("api_key") is not None:
-        options["api_key"] = Secret(options["api_key"])
-    options.setdefault("base_url", DEFAULT_BASE_URLS.get(provider))
-    options.setdefault("model", EMBEDDED_MODEL if provider == "embedded" else "scripted")
-    options["script"] = tuple(options.get("script", ()))
-    return SlotSettings(provider=provider, options=ProviderOptions(**options))
-
-
-def _server(table: dict[str, Any]) -> ServerSettings:
-    table["arguments"] = tuple(table.get("arguments", ()))
-    for key in ("environment", "headers"):
-        table[key] = {name: Secret(text) for name, text in table.get(key, {}).items()}
-    return ServerSettings(**table)
+def _in_both_slots(key: str) -> Iterator[str]:
+    if "<slot>" not in key:
+        yield key
+        return
+    for slot in ("local", "cloud"):
+        yield key.replace("<slot>", slot)
