@@ -8,6 +8,7 @@ from mead.config.settings import ProviderOptions
 from mead.protocols import ModelReply, ModelRequest
 from mead.providers.errors import Details, Finding, ProviderFault, is_passing, reason_for_status
 from mead.providers.http import Answer, Call, HttpClient
+from mead.providers.locality import BootCheck, LocalGuard
 from mead.providers.relay import TextRelay
 from mead.providers.shape import Json, as_object, dumped, read_json, read_object
 
@@ -25,9 +26,13 @@ class HttpProvider(ABC):
 
     name: ClassVar[str]
 
-    def __init__(self, options: ProviderOptions, client: HttpClient) -> None:
+    def __init__(
+        self, options: ProviderOptions, client: HttpClient, guard: LocalGuard | None = None
+    ) -> None:
+        """A `guard` makes it the slot `local`; the client connects where the guard says."""
         self._options = options
         self._client = client
+        self._guard = guard
 
     @property
     def model(self) -> str:
@@ -42,6 +47,10 @@ class HttpProvider(ABC):
     def close(self) -> None:
         """Close the idle connections."""
         self._client.close()
+
+    def boot_check(self) -> BootCheck:
+        """Whether the slot keeps its promise now.  Blocks on: DNS and a connection, bounded."""
+        return BootCheck() if self._guard is None else self._guard.boot_check()
 
     def complete(self, request: ModelRequest) -> ModelReply:
         """Raises TurnFailed.  Blocks on: network."""
@@ -119,6 +128,14 @@ class HttpProvider(ABC):
             retry_after_ms=answer.retry_after_ms,
         )
 
+    def _unfinished(self, answer: Answer) -> ProviderFault:
+        """The fault of a stream that ended before its end marker, whatever came until then."""
+        return ProviderFault(
+            "bad_response",
+            "the provider's answer stopped before its end",
+            details=self._details(answer),
+        )
+
     def _details(self, answer: Answer, error_type: str = "") -> Details:
         """What a message may say about this answer."""
         return Details(
@@ -134,3 +151,21 @@ _SENTENCES: Final[Mapping[int, str]] = {
     404: "nothing is there at the provider's address; check base_url and model",
 }
 """For a status whose body was not the provider's own error object."""
+
+
+def client_for(
+    base_url: str,
+    options: ProviderOptions,
+    headers: Mapping[str, str],
+    resolve: Callable[[], str] | None,
+) -> HttpClient:
+    """The client that a slot's options describe.  Raises ConfigurationError."""
+    return HttpClient(
+        base_url,
+        headers=headers,
+        connect_timeout_ms=options.connect_timeout_ms,
+        receive_timeout_ms=options.receive_timeout_ms,
+        max_retries=options.max_retries,
+        proxy=options.proxy,
+        resolve=resolve,
+    )

@@ -5,11 +5,14 @@ leaves fields out, sends null for them or adds new ones is understood all the sa
 """
 
 from collections.abc import Mapping
-from typing import Any, cast
+from typing import Any, Final, cast
 
 import orjson
 
 from mead.providers.errors import ProviderFault
+
+BROKEN_ARGUMENTS: Final = "the arguments of the call are not a JSON object"
+"""What a model is told about a call that could not be read."""
 
 Json = dict[str, Any]
 """An object of JSON whose fields have not been looked at."""
@@ -61,6 +64,19 @@ def count_in(holder: Mapping[str, Any], key: str) -> int | None:
     """The number of tokens at `key`; None means unknown."""
     value = holder.get(key)
     return value if isinstance(value, int) and not isinstance(value, bool) else None
+
+
+def read_arguments(written: str) -> tuple[Json, str | None]:
+    """The arguments of a tool call written as JSON, and why they cannot be read if they cannot.
+
+    A call without arguments comes as no text at all or as an empty text in quotes.
+    """
+    if written.strip() in ("", '""'):
+        return {}, None
+    value = read_json(written)
+    if isinstance(value, dict):
+        return cast(Json, value), None
+    return {}, BROKEN_ARGUMENTS
 
 
 def merged(body: Json, extra: Mapping[str, object]) -> Json:
