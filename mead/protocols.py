@@ -321,6 +321,19 @@ class StoredSession:
     running: bool = False
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RepairReport:
+    """What became of a damaged conversation."""
+
+    damage: str | None
+    """What was wrong; None when there was nothing to repair and nothing was done."""
+    turns: int
+    """Turns that are readable, and now in place."""
+    bytes_before: int
+    """Size of the old file, all of which is kept beside the new one."""
+    bytes_after: int
+
+
 class SessionStore(Protocol):
     """The stored conversations.  A database could take the files' place.  Source: seed A8."""
 
@@ -344,7 +357,17 @@ class SessionStore(Protocol):
         ...
 
     def entries(self) -> Iterator[StoredSession]:
-        """The stored conversations, newest first, from names and times alone."""
+        """The stored conversations, newest first, from names and times alone.
+
+        Raises PersistenceError.
+        """
+        ...
+
+    def repair(self, session_id: str) -> RepairReport:
+        """Make a damaged conversation usable: its valid beginning in place, the old file kept.
+
+        Raises SessionNotFound, AlreadyRunning, PersistenceError.  Blocks on: disk.
+        """
         ...
 
 

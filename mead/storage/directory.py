@@ -1,0 +1,80 @@
+"""The storage directory and the names in it.
+
+    <id>.log                   the conversation of session <id>
+    <id>.log.tmp               the log while it is rewritten; without meaning after a crash
+    <id>.log.cut-<time>        a torn tail that was cut off
+    <id>.log.damaged-<time>    a damaged log as it was before a repair
+    <id>.events..., <id>.title what the deck keeps of the same session
+
+Every name that belongs to a session begins with its id and a full stop, and only an id that
+`ids.is_uuid4` accepts becomes a name.  Source: SPEC section 3.
+"""
+
+import logging
+from pathlib import Path
+from typing import Final
+
+from mead.errors import PersistenceError, SessionNotFound
+from mead.ids import is_uuid4
+from mead.storage.disk import DIRECTORY_MODE, Disk
+from mead.storage.faults import refused
+from mead.storage.files import DRAFT_SUFFIX
+
+log = logging.getLogger(__name__)
+
+LOG_SUFFIX: Final = ".log"
+
+
+def log_path(directory: Path, session_id: str) -> Path:
+    """Where the session's log is.  Raises SessionNotFound when the id is not the shape of one."""
+    if not is_uuid4(session_id):
+        raise SessionNotFound
+    return directory / f"{session_id}{LOG_SUFFIX}"
+
+
+def session_of(name: str) -> str | None:
+    """The id of the session whose log has that name, if it is one."""
+    session_id, suffix = name[: -len(LOG_SUFFIX)], name[-len(LOG_SUFFIX) :]
+    return session_id if suffix == LOG_SUFFIX and is_uuid4(session_id) else None
+
+
+def prepare_directory(directory: Path) -> None:
+    """Create the directory, or take group and others off an existing one.
+
+    Raises PersistenceError.  Blocks on: disk, for a few system calls at boot.
+    """
+    try:
+        directory.mkdir(mode=DIRECTORY_MODE, parents=True, exist_ok=True)
+        mode = directory.stat().st_mode & 0o777
+        if mode != DIRECTORY_MODE:
+            directory.chmod(DIRECTORY_MODE)
+            log.warning("storage.directory had mode %04o; it is now %04o", mode, DIRECTORY_MODE)
+    except FileExistsError:
+        raise PersistenceError("storage.directory names a file, not a directory") from None
+    except OSError as error:
+        raise refused(error) from None
+
+
+def remove_leftovers(disk: Disk, directory: Path) -> None:
+    """Remove the drafts of rewrites that a crash cut short, then sync the directory.
+
+    For the holder of the directory's lock.  Raises OSError; for a thread.
+    """
+    for entry in disk.listing(directory):
+        if entry.name.endswith(DRAFT_SUFFIX) and is_uuid4(entry.name.partition(".")[0]):
+            disk.unlink(directory / entry.name)
+    disk.sync_directory(directory)
+
+
+def remove_session(disk: Disk, directory: Path, session_id: str) -> bool:
+    """Remove every file of the session; whether there was one.  Raises OSError; for a thread.
+
+    The log goes last: after a crash in between the session is still listed, and can be deleted.
+    """
+    names = [e.name for e in disk.listing(directory) if e.name.startswith(f"{session_id}.")]
+    names.sort(key=lambda name: name == f"{session_id}{LOG_SUFFIX}")
+    for name in names:
+        disk.unlink(directory / name)
+    if names:
+        disk.sync_directory(directory)
+    return bool(names)

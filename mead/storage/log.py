@@ -1,0 +1,372 @@
+"""RecordLog: one append-only file of records, under sessions, the ledger and the deck alike.
+
+It knows nothing of what an event means: it takes ready JSON bytes and, when it is opened, gives
+every event back as the value they stand for.
+
+Theory of operation.  Operations happen one after another, under a lock.  What may take long runs
+as a job in one of the disk's threads, and such a job itself brings the log's fields up to date, so
+that they are right even when the greenlet that waits for it is killed.  The kill frees the lock
+while the job runs on, so the next operation first waits for it and tidies up (`_settle`).
+
+A write that fails is undone: the file is cut back to its size before.  When that fails too, or a
+sync fails, nobody knows what the disk holds (the system forgets which pages it failed to write and
+would call the next sync a success).  The log is then poisoned: it takes nothing more until
+`rewrite` has put everything into a new file.  Source: seed A8, SPEC sections 2 and 11.
+"""
+
+from collections.abc import Callable, Iterable, Sequence
+from contextlib import suppress
+from functools import partial
+from pathlib import Path
+from typing import Any, Final, Self, TypeVar
+
+from mead.actors.green import BoundedSemaphore, Timeout, time_limit
+from mead.errors import PersistenceError
+from mead.storage.disk import Disk, DiskFile, Job
+from mead.storage.faults import ShortWrite, not_confirmed, refused
+from mead.storage.files import DRAFT_SUFFIX, keep_tail, open_fresh, scan
+from mead.storage.records import RecordTooLarge, encode_record
+
+Value = TypeVar("Value")
+
+CLOSE_WAIT_MS: Final = 5000
+"""A disk that hangs longer keeps the descriptor; nobody else waits for it."""
+
+REWRITE_STEP_BYTES: Final = 256 * 1024
+"""A rewrite hands this much at a time to the disk, and lets other greenlets run."""
+
+
+class RecordLog:
+    """An open log."""
+
+    __slots__ = (
+        "_disk",
+        "_draft",
+        "_file",
+        "_job",
+        "_lock",
+        "_path",
+        "_records",
+        "poisoned",
+        "size",
+        "synced",
+    )
+
+    def __init__(self, disk: Disk, path: Path, file: DiskFile) -> None:
+        self._disk = disk
+        self._path = path
+        self._file = file
+        self._lock = BoundedSemaphore(1)
+        self._job: Job[Any] | None = None
+        self._draft: DiskFile | None = None
+        """The new file of a rewrite that is not finished."""
+        self._records = 0
+        self.size = 0
+        """Bytes of the file."""
+        self.synced = 0
+        """Bytes of the file that are known to be on the disk."""
+        self.poisoned = False
+        """Whether it takes nothing more before a `rewrite`."""
+
+    @classmethod
+    def create(cls, disk: Disk, path: Path, *, sync: bool) -> Self:
+        """A new, empty log; with `sync` its name is on the disk when this returns.
+
+        Raises PersistenceError.  Blocks on: disk.
+        """
+        return cls(disk, path, _translated(disk.start(partial(_create, disk, path, sync=sync))))
+
+    @classmethod
+    def open(cls, disk: Disk, path: Path, on_event: Callable[[Any], None]) -> Self:
+        """The log at `path`, once `on_event` has seen every event and a torn tail is cut.
+
+        The tail's bytes are kept beside the log first.  Raises FileNotFoundError; CorruptHistory
+        (also from `on_event`), the file is then untouched; PersistenceError.  Blocks on: disk.
+        """
+        try:
+            file = disk.start(partial(disk.open, path, "append")).wait()
+        except FileNotFoundError:
+            raise
+        except OSError as error:
+            raise refused(error) from None
+        try:
+            verdict = scan(disk, file, path, on_event)
+            if verdict.cut:
+                keep_tail(disk, file, path, verdict)
+                _translated(disk.start(partial(_truncate, file, verdict.valid)))
+        except BaseException:
+            disk.start(file.close)
+            raise
+        opened = cls(disk, path, file)
+        opened._records = verdict.records
+        opened.size = verdict.valid
+        opened.synced = verdict.valid if verdict.cut else verdict.synced
+        return opened
+
+    def read(self, on_event: Callable[[Any], None]) -> None:
+        """Show `on_event` every event again, from the file.
+
+        Raises CorruptHistory, PersistenceError.  Blocks on: disk.
+        """
+        with self._lock:
+            self._settle()
+            scan(self._disk, self._file, self._path, on_event, size=self.size)
+
+    # -- writing -----------------------------------------------------------------------------------
+
+    def append(self, event: bytes, *, sync: bool) -> int:
+        """Add one record and return its offset in bytes; with `sync` it is then on the disk.
+
+        Raises PersistenceError; the file is then as long as it was before.
+        Blocks on: disk (own threads), unless `sync` is false and all goes well.
+        """
+        if sync or self.poisoned or self._job is not None or self._lock.locked():
+            return self.append_many((event,), sync=sync)
+        offset = self.size
+        try:
+            record = encode_record(self._records + 1, self.synced, event)
+            written = self._file.write(record)
+            if written != len(record):
+                raise ShortWrite(written, len(record))
+        except OSError as error:
+            with self._lock:
+                self._wait(self._undo)
+            raise refused(error) from None
+        except RecordTooLarge as error:
+            raise PersistenceError(str(error)) from None
+        self.size = offset + written
+        self._records += 1
+        return offset
+
+    def append_many(
+        self, events: Sequence[bytes], *, sync: bool, keep_unsynced: bool = False
+    ) -> int:
+        """Add records in one write and return the offset of the first.
+
+        When the write succeeds and the sync fails, the records are taken back, or with
+        `keep_unsynced` left in the file; NotDurable is raised and the log is poisoned.  Raises
+        PersistenceError as `append`.  Blocks on: disk.
+        """
+        with self._lock:
+            self._settle()
+            self._check_usable()
+            offset = self.size
+            data = self._encode(events)
+            self._run(
+                partial(self._write, data, len(events), sync=sync, keep_unsynced=keep_unsynced)
+            )
+        return offset
+
+    def sync(self) -> None:
+        """Return once everything is on the disk.
+
+        Raises NotDurable, and the log is then poisoned.  Blocks on: disk.
+        """
+        with self._lock:
+            self._settle()
+            self._check_usable()
+            if self.synced != self.size:
+                self._run(self._sync)
+
+    def rewrite(self, events: Iterable[bytes], *, only_if_smaller: bool = False) -> tuple[int, int]:
+        """Put exactly these events into a new file and the new file in place of the old one.
+
+        With `only_if_smaller` a file that would not shrink stays as it is, unless it is poisoned.
+        Answers the bytes before and after.  Raises PersistenceError; the old file is then intact,
+        or, when only the new name could not be synced, the new one is in place and poisoned.
+        Blocks on: disk, yielding every REWRITE_STEP_BYTES.
+        """
+        with self._lock:
+            self._settle()
+            before = self.size
+            self._draft = self._wait(partial(open_fresh, self._disk, self._draft_path))
+            try:
+                size, records = self._fill_draft(self._draft, events)
+                if not only_if_smaller or size < before or self.poisoned:
+                    self._run(partial(self._adopt_draft, size, records))
+            finally:
+                if self._job is None:
+                    self._settle()
+        return before, self.size
+
+    def close(self) -> bool:
+        """Let go of the file, once what is under way has ended; whether that came in time.
+
+        Never raises.  Blocks on: disk, at most CLOSE_WAIT_MS.
+        """
+        with time_limit(CLOSE_WAIT_MS) as limit:
+            try:
+                with self._lock:
+                    self._settle()
+                    self._disk.start(partial(_close_quietly, self._file))
+                return True
+            except Timeout as timeout:
+                if timeout is not limit:
+                    raise
+        return False
+
+    # -- on the hub --------------------------------------------------------------------------------
+
+    @property
+    def _draft_path(self) -> Path:
+        return self._path.with_name(self._path.name + DRAFT_SUFFIX)
+
+    def _check_usable(self) -> None:
+        if self.poisoned:
+            raise PersistenceError("the storage disk failed earlier; this log must be rewritten")
+
+    def _encode(self, events: Sequence[bytes]) -> bytes:
+        return b"".join(
+            _encoded(self._records + place, self.synced, event)
+            for place, event in enumerate(events, start=1)
+        )
+
+    def _fill_draft(self, draft: DiskFile, events: Iterable[bytes]) -> tuple[int, int]:
+        """Write the events into the new file; its bytes and its records."""
+        size = records = pending = 0
+        batch: list[bytes] = []
+        for event in events:
+            records += 1
+            record = _encoded(records, size, event)
+            size += len(record)
+            pending += len(record)
+            batch.append(record)
+            if pending >= REWRITE_STEP_BYTES:
+                self._wait(partial(_write_all, draft, b"".join(batch)))
+                batch, pending = [], 0
+        self._wait(partial(_write_all, draft, b"".join(batch)))
+        return size, records
+
+    def _run(self, job: Callable[[], PersistenceError | None]) -> None:
+        """Run a job that reports a failure as a value; raise that."""
+        error = self._wait(job)
+        if error is not None:
+            raise error
+
+    def _wait(self, job: Callable[[], Value]) -> Value:
+        """Run a job.  An OSError it raises becomes PersistenceError."""
+        self._job = started = self._disk.start(job)
+        try:
+            return _translated(started)
+        finally:
+            if started.done:  # and not killed while it runs on
+                self._job = None
+
+    def _settle(self) -> None:
+        """Wait for the job that a killed greenlet left, and drop the draft of its rewrite."""
+        if self._job is not None:
+            with suppress(OSError):  # there is nobody left to tell
+                self._job.wait()
+            self._job = None
+        if self._draft is not None:
+            self._wait(self._discard_draft)
+
+    # -- in a thread -------------------------------------------------------------------------------
+
+    def _write(
+        self, data: bytes, records: int, *, sync: bool, keep_unsynced: bool
+    ) -> PersistenceError | None:
+        before = self.size
+        try:
+            _write_all(self._file, data)
+        except OSError as error:
+            self._undo()
+            return refused(error)
+        self.size = before + len(data)
+        self._records += records
+        failure = self._sync() if sync else None
+        if failure is not None and not keep_unsynced:
+            self.size = before
+            self._records -= records
+            self._undo()
+        return failure
+
+    def _sync(self) -> PersistenceError | None:
+        try:
+            self._file.sync()
+        except OSError as error:
+            self.poisoned = True
+            return not_confirmed(error)
+        self.synced = self.size
+        return None
+
+    def _undo(self) -> None:
+        """Cut the file back to `size`; that must be on the disk before anything else is written."""
+        try:
+            self._file.truncate(self.size)
+            if not self.poisoned:
+                self._file.sync()
+                self.synced = self.size
+        except OSError:
+            self.poisoned = True
+
+    def _adopt_draft(self, size: int, records: int) -> PersistenceError | None:
+        draft = self._draft
+        assert draft is not None  # noqa: S101 - `rewrite` has just filled it
+        try:
+            draft.sync()
+            self._disk.rename(self._draft_path, self._path)
+        except OSError as error:
+            return refused(error)
+        old, self._file, self._draft = self._file, draft, None
+        self.size = self.synced = size
+        self._records = records
+        self.poisoned = False
+        _close_quietly(old)
+        try:
+            self._disk.sync_directory(self._path.parent)
+        except OSError as error:
+            # After a power cut the old file could be back, without what is appended from now on.
+            self.poisoned = True
+            return not_confirmed(error)
+        return None
+
+    def _discard_draft(self) -> None:
+        draft, self._draft = self._draft, None
+        if draft is not None:
+            _close_quietly(draft)
+            with suppress(OSError):  # the next rewrite and the next boot remove it
+                self._disk.unlink(self._draft_path)
+
+
+def _translated(job: Job[Value]) -> Value:
+    try:
+        return job.wait()
+    except OSError as error:
+        raise refused(error) from None
+
+
+def _encoded(sequence: int, synced: int, event: bytes) -> bytes:
+    try:
+        return encode_record(sequence, synced, event)
+    except RecordTooLarge as error:
+        raise PersistenceError(str(error)) from None
+
+
+def _create(disk: Disk, path: Path, *, sync: bool) -> DiskFile:
+    file = disk.open(path, "create")
+    if sync:
+        try:
+            disk.sync_directory(path.parent)
+        except OSError:
+            _close_quietly(file)
+            disk.unlink(path)
+            raise
+    return file
+
+
+def _write_all(file: DiskFile, data: bytes) -> None:
+    written = file.write(data)
+    if written != len(data):
+        raise ShortWrite(written, len(data))
+
+
+def _truncate(file: DiskFile, size: int) -> None:
+    # Synced under every policy: the tail must not come back behind a record written after it.
+    file.truncate(size)
+    file.sync()
+
+
+def _close_quietly(file: DiskFile) -> None:
+    with suppress(OSError):  # what mattered was synced before
+        file.close()

@@ -1,0 +1,161 @@
+"""The stored conversations as files: one RecordLog for each session.  Source: seed A8.
+
+The caller holds the directory's lock, and serialises resume, stop and delete of the same id.
+"""
+
+import logging
+from collections.abc import Callable, Iterator
+from datetime import UTC, datetime
+from functools import partial
+from pathlib import Path
+from typing import Any, TypeVar
+
+from mead.actors.green import pause
+from mead.config.settings import StorageSettings
+from mead.errors import AlreadyRunning, PersistenceError, SessionNotFound
+from mead.protocols import RepairReport, StoredSession
+from mead.storage.directory import (
+    log_path,
+    prepare_directory,
+    remove_leftovers,
+    remove_session,
+    session_of,
+)
+from mead.storage.disk import Disk, FileEntry, RealDisk
+from mead.storage.faults import refused
+from mead.storage.files import scan
+from mead.storage.log import RecordLog
+from mead.storage.repair import repair_log
+from mead.storage.syncer import Syncer
+from mead.storage.turn_events import TurnFold
+from mead.storage.turn_log import FileTurnLog, WritePolicy
+from mead.turn import Turn
+
+Value = TypeVar("Value")
+
+log = logging.getLogger(__name__)
+
+
+class FileStore:
+    """The SessionStore of `storage.directory`."""
+
+    def __init__(self, settings: StorageSettings, *, disk: Disk | None = None) -> None:
+        """Prepares the directory and removes what crashed rewrites left.
+
+        Raises PersistenceError.  Blocks on: disk, for a few system calls at boot.
+        """
+        if settings.directory is None:
+            raise PersistenceError("storage.directory is not set")
+        self._directory: Path = settings.directory
+        self._own_disk: RealDisk | None = None
+        if disk is None:
+            prepare_directory(settings.directory)
+            disk = self._own_disk = RealDisk()
+        self._disk: Disk = disk
+        self._policy = WritePolicy(
+            fsync=settings.fsync, compact_after_bytes=settings.compact_after_bytes
+        )
+        self._syncer = Syncer(settings.fsync_interval_ms)
+        self._open: dict[str, FileTurnLog] = {}
+        """Logs whose files this process holds open."""
+        self._run(partial(remove_leftovers, self._disk, self._directory))
+
+    def create(self, session_id: str) -> FileTurnLog:
+        path = log_path(self._directory, session_id)
+        records = RecordLog.create(self._disk, path, sync=self._policy.fsync != "never")
+        return self._opened(session_id, records, [])
+
+    def open(self, session_id: str) -> FileTurnLog:
+        path = log_path(self._directory, session_id)
+        self._let_go(session_id)
+        fold = TurnFold()
+        try:
+            records = RecordLog.open(self._disk, path, fold.take)
+        except FileNotFoundError:
+            raise SessionNotFound from None
+        try:
+            return self._opened(session_id, records, fold.turns(pause))
+        except BaseException:
+            records.close()
+            raise
+
+    def load(self, session_id: str) -> list[Turn]:
+        path = log_path(self._directory, session_id)
+        fold = TurnFold()
+        try:
+            file = self._run(partial(self._disk.open, path, "read"))
+        except FileNotFoundError:
+            raise SessionNotFound from None
+        try:
+            scan(self._disk, file, path, fold.take)
+        finally:
+            self._disk.start(file.close)
+        return fold.turns(pause)
+
+    def delete(self, session_id: str) -> bool:
+        log_path(self._directory, session_id)
+        self._let_go(session_id)
+        return self._run(partial(remove_session, self._disk, self._directory, session_id))
+
+    def entries(self) -> Iterator[StoredSession]:
+        listed = self._run(partial(self._disk.listing, self._directory))
+        found = [(entry, name) for entry in listed if (name := session_of(entry.name)) is not None]
+        found.sort(key=_newest_first)
+        return (
+            StoredSession(session_id=name, updated_at=datetime.fromtimestamp(entry.modified, UTC))
+            for entry, name in found
+        )
+
+    def repair(self, session_id: str) -> RepairReport:
+        path = log_path(self._directory, session_id)
+        if session_id in self._open:
+            raise AlreadyRunning
+        try:
+            return repair_log(self._disk, path)
+        except FileNotFoundError:
+            raise SessionNotFound from None
+
+    def close(self) -> None:
+        """Close every log that is open, end the syncer and the disk's threads."""
+        for turn_log in list(self._open.values()):
+            turn_log.close()
+        self._syncer.close()
+        if self._own_disk is not None:
+            self._own_disk.close()
+
+    def _opened(self, session_id: str, records: RecordLog, turns: list[Turn]) -> FileTurnLog:
+        def closed() -> None:
+            self._syncer.discard(records)
+            self._open.pop(session_id, None)
+
+        turn_log = FileTurnLog(
+            session_id,
+            records,
+            turns,
+            policy=self._policy,
+            on_unsynced=self._syncer.add,
+            on_close=closed,
+        )
+        self._open[session_id] = turn_log
+        return turn_log
+
+    def _let_go(self, session_id: str) -> None:
+        """Close a log that a killed owner left open, once the disk is done with it."""
+        left = self._open.get(session_id)
+        if left is not None:
+            left.close()
+        if session_id in self._open:
+            raise PersistenceError("the storage disk does not answer; try again later")
+
+    def _run(self, job: Callable[[], Value]) -> Value:
+        try:
+            return self._disk.start(job).wait()
+        except FileNotFoundError:
+            raise
+        except OSError as error:
+            raise refused(error) from None
+
+
+def _newest_first(row: tuple[FileEntry, Any]) -> tuple[float, str]:
+    entry, _ = row
+    return -entry.modified, entry.name
