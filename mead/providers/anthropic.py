@@ -1,7 +1,7 @@
 """Anthropic's Messages API, or a server that speaks it (llama.cpp's /v1/messages)."""
 
 from collections.abc import Mapping
-from typing import ClassVar, Final
+from typing import Final
 
 from mead.config.settings import DEFAULT_BASE_URLS, ProviderOptions
 from mead.protocols import ModelReply, ModelRequest
@@ -49,7 +49,7 @@ _TOO_LONG: Final = ("prompt is too long", "exceed context limit")
 class AnthropicProvider(HttpProvider):
     """A Claude model.  Source: PROVIDERS section 1."""
 
-    name: ClassVar[str] = "anthropic"
+    name = "anthropic"
 
     def __init__(self, options: ProviderOptions, *, guard: LocalGuard | None = None) -> None:
         """Raises ConfigurationError."""

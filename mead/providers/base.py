@@ -2,7 +2,7 @@
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
-from typing import ClassVar, Final
+from typing import Final
 
 from mead.config.settings import ProviderOptions
 from mead.protocols import ModelReply, ModelRequest
@@ -24,7 +24,7 @@ class HttpProvider(ABC):
     same is understood; both become the same body, read by the same function.
     """
 
-    name: ClassVar[str]
+    name: str
 
     def __init__(
         self, options: ProviderOptions, client: HttpClient, guard: LocalGuard | None = None

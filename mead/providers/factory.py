@@ -65,7 +65,7 @@ def _guard(slot: Route, settings: SlotSettings) -> LocalGuard | None:
     )
 
 
-# -- Mead's own; each is imported only when a slot uses it --------------------------------------------
+# -- Mead's own; each is imported only when a slot uses it -----------------------------------------
 
 
 def _anthropic(options: ProviderOptions, guard: LocalGuard | None) -> Provider:
@@ -109,7 +109,7 @@ _BUILDERS: Final[Mapping[str, Callable[[ProviderOptions, LocalGuard | None], Pro
 }
 
 
-# -- a class of the operator's own -------------------------------------------------------------------
+# -- a class of the operator's own -----------------------------------------------------------------
 
 
 def _custom(path: str, options: Mapping[str, Any]) -> Provider:
@@ -135,10 +135,10 @@ def _imported(path: str) -> Callable[..., object]:
         raise ConfigurationError(
             [f"provider {path}: the module {module_name} does not import ({_named(error)})"]
         ) from error
-    found = cast(object, getattr(module, class_name, None))
+    found: object = getattr(module, class_name, None)
     if not callable(found):
         raise ConfigurationError([f"provider {path}: {module_name} has no class {class_name}"])
-    return cast(Callable[..., object], found)
+    return found
 
 
 def _make(build: Callable[..., object], path: str, options: Mapping[str, Any]) -> object:

@@ -6,7 +6,7 @@ Source: SPEC section 5, PROVIDERS.md section 2.
 import re
 import time
 from dataclasses import dataclass
-from typing import ClassVar, Final
+from typing import Final
 
 from mead.actors.green import Timeout, time_limit
 from mead.config.settings import DEFAULT_BASE_URLS, ProviderOptions
@@ -75,7 +75,7 @@ class OllamaProvider(HttpProvider):
     that the model is not one that Ollama hands on to another.
     """
 
-    name: ClassVar[str] = "ollama"
+    name = "ollama"
 
     def __init__(self, options: ProviderOptions, *, guard: LocalGuard | None = None) -> None:
         """Raises ConfigurationError."""

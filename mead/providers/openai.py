@@ -1,7 +1,7 @@
 """Any server that speaks OpenAI's chat/completions: vLLM, llama.cpp, LM Studio, OpenRouter."""
 
 from collections.abc import Mapping
-from typing import ClassVar, Final
+from typing import Final
 
 from mead.config.settings import DEFAULT_BASE_URLS, ProviderOptions
 from mead.protocols import ModelReply, ModelRequest
@@ -51,7 +51,7 @@ _NO_TOOLS: Final = (
 class OpenAiProvider(HttpProvider):
     """A model behind chat/completions.  Source: PROVIDERS section 3."""
 
-    name: ClassVar[str] = "openai"
+    name = "openai"
 
     def __init__(self, options: ProviderOptions, *, guard: LocalGuard | None = None) -> None:
         """Raises ConfigurationError."""

@@ -35,7 +35,7 @@ class _StepSchema(Schema):
     text = field_of.String()
     chunks = field_of.List(field_of.String())
     delay_ms = field_of.Float(validate=Range(min=0, max=_LONGEST_DELAY_MS))
-    tool_calls = field_of.List(field_of.Nested(_CallSchema))
+    tool_calls = cast(Any, field_of.List(field_of.Nested(_CallSchema)))
     error = field_of.String(validate=OneOf(_REASONS))
     usage = field_of.Nested(_UsageSchema)
     stop_reason = field_of.String()
@@ -85,7 +85,9 @@ class Step:
         try:
             loaded = cast(Json, _SCHEMA.load(cast(Mapping[str, Any], value)))
         except ValidationError as error:
-            raise ConfigurationError(list(_lines(error.normalized_messages()))) from None
+            raise ConfigurationError(
+                list(_lines(cast(object, error.normalized_messages())))
+            ) from None
         if "text" in loaded and "chunks" in loaded:
             raise ConfigurationError([".chunks: cannot stand beside text"])
         return cls._of(loaded)

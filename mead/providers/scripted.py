@@ -15,7 +15,7 @@ function `request -> step` instead of them.
 
 from collections import deque
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, ClassVar, Final, cast
+from typing import Any, Final, cast
 
 from mead.actors.green import sleep_ms
 from mead.errors import ConfigurationError
@@ -34,8 +34,8 @@ _REQUESTS_KEPT: Final = 100
 class ScriptedProvider:
     """Answers from a script, with tools and streaming.  No network, so no host."""
 
-    name: ClassVar[str] = "scripted"
-    host: ClassVar[str | None] = None
+    name = "scripted"
+    host: str | None = None
 
     def __init__(self, script: Script | StepFor, *, model: str = "scripted") -> None:
         """Raises ConfigurationError with one line for each fault of the script."""
@@ -58,7 +58,7 @@ class ScriptedProvider:
         return self.converse_stream(request, _unseen)
 
     def converse_stream(self, request: ModelRequest, on_text: Callable[[str], None]) -> ModelReply:
-        """Raises TurnFailed where the script says so.  Blocks on: the script's delays, `on_text`."""
+        """Raises TurnFailed where the script says so.  Blocks on: its delays, `on_text`."""
         self.requests.append(request)
         step = Step.read(self._step_for(request))
         for chunk in step.chunks or ("",):
