@@ -89,8 +89,11 @@ class OllamaProvider(HttpProvider):
         self._promises = guard is not None and not options.allow_remote
         self._local_until = 0.0
 
-    def boot_check(self) -> BootCheck:
-        """Whether the slot keeps its promise now.  Blocks on: DNS and network, bounded."""
+    def boot_check(self, limit_ms: float = BOOT_CHECK_MS) -> BootCheck:
+        """Whether the slot keeps its promise now.
+
+        Blocks on: DNS, a connection and, for at most `limit_ms`, Ollama's answer.
+        """
         if self._guard is None:
             return BootCheck()
         if self._promises and has_remote_name(self.model):
@@ -98,7 +101,7 @@ class OllamaProvider(HttpProvider):
         reached = self._guard.boot_check()
         if reached != BootCheck():
             return reached
-        limit = time_limit(BOOT_CHECK_MS)
+        limit = time_limit(limit_ms)
         try:
             self._look_up()
         except ProviderFault as fault:

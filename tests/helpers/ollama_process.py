@@ -5,8 +5,8 @@ prompt.go, types.go of August 2026): the order of the checks, the texts of the e
 the lines, zero values left out, the oldest messages dropped silently when they do not fit.
 
 stdin: one line of JSON {"backend", "key", "models"}; the end of stdin is the end of the process.
-stdout: one line with the address.  Beside Ollama's paths: GET /_requests (what was asked so far)
-and POST /_models (replace the models).
+stdout: one line with the address.  Beside Ollama's paths: GET /_requests (what was asked so
+far), POST /_forget (none of it) and POST /_models (replace the models).
 """
 
 import http.client
@@ -196,7 +196,7 @@ class Handler(BaseHTTPRequestHandler):
         except ValueError as error:
             self.json(400, {"error": str(error)})
             return
-        if self.path != "/_models":
+        if self.path.startswith("/api/"):
             self.state.requests.append({"path": self.path, "body": request})
         try:
             self.dispatch(request)
@@ -208,6 +208,9 @@ class Handler(BaseHTTPRequestHandler):
     def dispatch(self, request: Any) -> None:
         if self.path == "/_models":
             self.state.models = request
+            self.json(200, {})
+        elif self.path == "/_forget":
+            self.state.requests.clear()
             self.json(200, {})
         elif self.path == "/api/show":
             self.json(200, show(self.state.model(request["model"])))

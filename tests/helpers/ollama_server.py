@@ -57,6 +57,11 @@ class OllamaServer:
         with _session() as session:
             session.post(f"{self.address}/_models", json=models, timeout=5)
 
+    def forget(self) -> None:
+        """Forget what was asked."""
+        with _session() as session:
+            session.post(f"{self.address}/_forget", json={}, timeout=5)
+
     def stop(self) -> None:
         """End it."""
         self.process.stdin.close()
