@@ -25,6 +25,7 @@ from gevent.event import AsyncResult
 from gevent.threadpool import ThreadPool
 
 from mead.actors.exits import Outcome
+from mead.actors.green import time_limit
 
 Value = TypeVar("Value")
 ValueOut = TypeVar("ValueOut", covariant=True)
@@ -34,6 +35,8 @@ FILE_MODE: Final = 0o600
 DIRECTORY_MODE: Final = 0o700
 THREADS: Final = 16
 """More brought no more syncs per second, but a busier hub (measured with 64 sessions)."""
+CLOSE_WAIT_MS: Final = 5000
+"""A disk that hangs longer keeps its thread; nobody else waits for it."""
 
 _FLAGS: Final = {
     "read": os.O_RDONLY,
@@ -168,7 +171,10 @@ class RealDisk:
         return self._threads.start(job)
 
     def close(self) -> None:
-        """End the threads once they have done what was started.  Blocks on: nothing."""
+        """End the threads once they have done what was started.
+
+        Blocks on: the disk, at most CLOSE_WAIT_MS.
+        """
         self._threads.close()
 
 
@@ -237,18 +243,28 @@ class DiskThreads:
         return job
 
     def close(self) -> None:
-        """Let every thread end after the jobs that wait already."""
+        """Have every thread end after the jobs that wait already; see RealDisk.close."""
+        pool, self._pool = self._pool, None
+        if pool is None:
+            return
         for _ in range(self._threads):
             self._waiting.put(None)
         self._threads = 0
+        with time_limit(CLOSE_WAIT_MS) as limit:
+            try:
+                pool.kill()
+            except gevent.Timeout as timeout:
+                if timeout is not limit:
+                    raise
 
     def _add_thread(self) -> None:
-        if self._pool is None:
+        pool = self._pool
+        if pool is None:
             # Made here and not before: a gunicorn worker forks between import and first use.
-            self._pool = ThreadPool(self._limit)
+            pool = self._pool = ThreadPool(self._limit)
             self._loop = gevent.get_hub().loop
         self._threads += 1
-        self._pool.spawn(self._work)
+        pool.spawn(self._work)
 
     def _work(self) -> None:
         """A thread's life."""

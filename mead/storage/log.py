@@ -22,15 +22,12 @@ from typing import Any, Final, Self, TypeVar
 
 from mead.actors.green import BoundedSemaphore, Timeout, time_limit
 from mead.errors import PersistenceError
-from mead.storage.disk import Disk, DiskFile, Job
+from mead.storage.disk import CLOSE_WAIT_MS, Disk, DiskFile, Job
 from mead.storage.faults import ShortWrite, not_confirmed, refused
 from mead.storage.files import DRAFT_SUFFIX, keep_tail, open_fresh, scan
 from mead.storage.records import RecordTooLarge, encode_record
 
 Value = TypeVar("Value")
-
-CLOSE_WAIT_MS: Final = 5000
-"""A disk that hangs longer keeps the descriptor; nobody else waits for it."""
 
 REWRITE_STEP_BYTES: Final = 256 * 1024
 """A rewrite hands this much at a time to the disk, and lets other greenlets run."""
@@ -198,7 +195,7 @@ class RecordLog:
             try:
                 with self._lock:
                     self._settle()
-                    self._disk.start(partial(_close_quietly, self._file))
+                    self._wait(partial(_close_quietly, self._file))
                 return True
             except Timeout as timeout:
                 if timeout is not limit:

@@ -89,7 +89,7 @@ class FileStore:
         try:
             scan(self._disk, file, path, fold.take)
         finally:
-            self._disk.start(file.close)
+            self._run(file.close)
         return fold.turns(pause)
 
     def delete(self, session_id: str) -> bool:
