@@ -1,0 +1,55 @@
+from gevent import monkey
+
+monkey.patch_all()  # before anything else is imported
+
+# ruff: noqa: D100 - the first line patches
+
+import os
+from pathlib import Path
+
+from flask import Flask
+
+from blueprints.errors import handle_errors
+from blueprints.guards import Guards
+from blueprints.health import health_blueprint
+from mead.api import Mead
+from mead.config import Settings, load_settings
+from mead.errors import ConfigurationError
+from mead.web.lifecycle import Runtime, WebProcess
+from mead.web.served import served
+
+
+def create_app(settings: Settings | None = None, runtime: Runtime | None = None) -> Flask:
+    """The application over a runtime that is not started yet.
+
+    `settings`: by default those of the process, which a server's worker has from its master.
+    `runtime`: by default a `Mead` with these settings.  gunicorn.conf.py starts it in the worker;
+    a command starts it only if it needs it.  Unusable settings leave an application that has the
+    commands alone, among them the one that shows the faults.
+    """
+    app = Flask("mead", static_folder=None)
+    app.url_map.strict_slashes = app.url_map.merge_slashes = False  # never a redirect
+    app.config["PROVIDE_AUTOMATIC_OPTIONS"] = False
+    try:
+        settings = settings or served.get() or load_settings(os.environ, Path(__file__).parent)
+        _add_faces(app, settings, runtime or Mead(settings))
+    except ConfigurationError as error:
+        app.extensions["mead.faults"] = error
+    return app
+
+
+def _add_faces(app: Flask, settings: Settings, runtime: Runtime) -> None:
+    process = WebProcess(runtime, settings.mcp_server.maximum_connections)
+    guards = Guards(settings)
+    app.extensions.update(
+        {"mead": runtime, "mead.settings": settings, "mead.web": process, "mead.guards": guards}
+    )
+    tokens = (settings.mcp_server.token, settings.deck.token)
+    app.register_blueprint(
+        health_blueprint(runtime, process.connections, process.monitor, guards, metrics=any(tokens))
+    )
+    handle_errors(app)
+    guards.protect(app)
+
+
+app = create_app()
