@@ -1,4 +1,4 @@
-"""`Mead`: the public calls, the only door to a conversation for every face.  Source: seed M, SPEC 3."""
+"""`Mead`: the public calls, the only door to a conversation.  Source: seed M, SPEC section 3."""
 
 import logging
 import time
@@ -11,8 +11,10 @@ from mead.actors.actor import ActorRef
 from mead.actors.exits import ActorDied, Exit
 from mead.actors.green import pause
 from mead.config import Settings
+from mead.control.calls import control_calls
 from mead.errors import (
     LedgerUnavailable,
+    MeadError,
     SessionCrashed,
     SessionNotFound,
     SessionStopped,
@@ -22,6 +24,7 @@ from mead.ids import new_turn_id
 from mead.protocols import (
     Interaction,
     Provider,
+    RepairReport,
     StoredSession,
     TurnHandler,
     TurnReceipt,
@@ -61,7 +64,13 @@ class Mead:
         if not isinstance(settings, Settings):
             settings = Settings.build(settings or {})
         self.settings = settings
-        self._parts = assembly.Parts(self, settings, providers=providers, handlers=handlers)
+        self._parts = assembly.Parts(
+            self,
+            settings,
+            providers=providers,
+            handlers=handlers,
+            control_calls=lambda: control_calls(self),
+        )
         self._watchers: list[Callable[[Exit], Any]] = []
         self._started = False
 
@@ -203,7 +212,8 @@ class Mead:
 
     def stop_session(self, session_id: str) -> None:
         """Stop it; the stored conversation and its usage stay.  Raises SessionNotFound."""
-        if not self._pool().stop_session(arguments.session_id(session_id)):
+        id_ = arguments.session_id(session_id)
+        if not self._pool().stop_session(id_):
             raise SessionNotFound
 
     def resume_session(
@@ -223,7 +233,8 @@ class Mead:
         timeout_ms = arguments.turn_timeout_ms(
             turn_timeout_ms, self.settings.runtime.turn_timeout_ms
         )
-        self._pool().resume_session(arguments.session_id(session_id), chosen, timeout_ms)
+        id_ = arguments.session_id(session_id)
+        self._pool().resume_session(id_, chosen, timeout_ms)
         return session_id
 
     def delete_session(self, session_id: str) -> None:
@@ -231,7 +242,8 @@ class Mead:
 
         Raises SessionNotFound when there was neither a session nor a file, PersistenceError.
         """
-        if not self._pool().delete_session(arguments.session_id(session_id)):
+        id_ = arguments.session_id(session_id)
+        if not self._pool().delete_session(id_):
             raise SessionNotFound
         self._ledger().forget(session_id)
 
@@ -241,6 +253,7 @@ class Mead:
         Without `storage.directory` nothing is stored and the list is empty.
         Raises PersistenceError.  Blocks on: disk.
         """
+        self._pool()
         lookup = self._parts.tree.registry.lookup
         return [
             StoredSession(
@@ -265,6 +278,15 @@ class Mead:
         with self._pool().exclusive(session_id):
             return self._parts.compact_stopped(session_id)
 
+    def repair_session(self, session_id: str) -> RepairReport:
+        """Make a corrupt conversation usable: the turns before the damage; the old file is kept.
+
+        Raises SessionNotFound, AlreadyRunning, PersistenceError.  Blocks on: disk.
+        """
+        id_ = arguments.session_id(session_id)
+        with self._pool().exclusive(id_):
+            return self._parts.store.repair(id_)
+
     def export_session(self, session_id: str, format_: ExportFormat = "jsonl") -> str:
         """The conversation as JSON Lines (one turn a line) or Markdown.  Raises as `history`."""
         return exported(session_id, self.history(session_id), format_)
@@ -280,11 +302,13 @@ class Mead:
 
     def session_usage(self, session_id: str) -> dict[str, Any]:
         """What the ledger counted for one session.  Raises SessionNotFound, LedgerUnavailable."""
-        return self._ledger().session_usage(arguments.session_id(session_id))
+        id_ = arguments.session_id(session_id)
+        return self._ledger().session_usage(id_)
 
     # -- inside ------------------------------------------------------------------------------------
 
     def _pool(self) -> SessionPool:
+        """The running pool.  Raises SessionStopped when Mead does not run."""
         pool = self._parts.tree.sessions if self._started else None
         if pool is None:
             raise SessionStopped("Mead is not running; start() it first")
@@ -297,7 +321,9 @@ class Mead:
         return ledger
 
     def _running(self, session_id: str) -> SessionSupervisor | None:
-        return self._parts.tree.registry.lookup(arguments.session_id(session_id))
+        id_ = arguments.session_id(session_id)
+        self._pool()
+        return self._parts.tree.registry.lookup(id_)
 
     def _ask_server(self, session_id: str, message: object) -> Any:
         pair = self._running(session_id)
@@ -320,14 +346,18 @@ def _ask(find: Callable[[], ActorRef | None], pair: SessionSupervisor, message: 
     give_up = time.monotonic() + RESTART_WAIT_S
     while True:
         actor = find()
-        if actor is not None and actor.alive:
-            break
+        if actor is not None:
+            try:
+                return actor.call(message, None)
+            except ActorDied as died:
+                if not died.unread:
+                    raise _session_error(died) from None
         if not pair.alive:
             raise SessionNotFound
         if time.monotonic() > give_up:
             raise SessionCrashed
         pause()
-    try:
-        return actor.call(message, None)
-    except ActorDied as died:
-        raise (SessionStopped if died.exit.kind == "normal" else SessionCrashed) from None
+
+
+def _session_error(died: ActorDied) -> MeadError:
+    return SessionStopped() if died.exit.kind == "normal" else SessionCrashed()

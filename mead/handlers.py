@@ -1,8 +1,10 @@
-"""Turn handlers by name: the built-in ones and those that the operator configured.  Source: SPEC 2."""
+"""Turn handlers by name: the built-in ones and those that the operator configured."""
 
 from collections.abc import Mapping
+from typing import cast
 
-from mead.errors import InvalidInput
+from mead.errors import ConfigurationError, InvalidInput
+from mead.loading import make
 from mead.protocols import TurnHandler
 
 
@@ -34,3 +36,18 @@ class Handlers:
         except KeyError:
             known = ", ".join(self._handlers)
             raise InvalidInput(f"handler must be one of {known}") from None
+
+
+def configured(handlers: Mapping[str, str]) -> dict[str, TurnHandler]:
+    """The handlers of `runtime.handlers`, each made without arguments.
+
+    Raises ConfigurationError for a class that does not import or has no `handle_turn`.
+    """
+    made: dict[str, TurnHandler] = {}
+    for name, path in handlers.items():
+        what = f"runtime.handlers.{name}:"
+        handler = make(path, what, {})
+        if not callable(getattr(handler, "handle_turn", None)):
+            raise ConfigurationError([f"{what} {path} has no method handle_turn"])
+        made[name] = cast("TurnHandler", handler)
+    return made

@@ -7,6 +7,7 @@
     +-- sessions    one rest_for_one pair (history, server) per conversation
     +-- hub         the MCP servers that Mead is a client of
     +-- models      model servers that Mead runs itself
+    +-- control     the socket through which commands reach this process
 
 A child that ends takes the ones below it along, never the ones above.  So a part may hold what
 stands above it, and asks the tree at each use for what stands below.  Source: seed A1, SPEC 3.
@@ -42,6 +43,7 @@ class Tree(Supervisor):
         start_ledger: Callable[[], Child],
         start_hub: Callable[[], Child] | None = None,
         start_models: Callable[[], Child] | None = None,
+        start_control: Callable[[], Child] | None = None,
     ) -> None:
         def start_sessions() -> Child:
             return SessionPool(
@@ -63,6 +65,8 @@ class Tree(Supervisor):
             specs.append(ChildSpec(id="hub", start=start_hub))
         if start_models is not None:
             specs.append(ChildSpec(id="models", start=start_models))
+        if start_control is not None:
+            specs.append(ChildSpec(id="control", start=start_control))
         super().__init__(
             "mead",
             specs,

@@ -65,6 +65,17 @@ class TurnFacts:
     stop_reason: str | None = None
     warnings: tuple[str, ...] = ()
 
+    @classmethod
+    def decode(cls, shape: Mapping[str, Any]) -> Self:
+        """The facts among the values of `shape`; what it lacks keeps its default."""
+        known: dict[str, Any] = {name: shape[name] for name in _FACTS if name in shape}
+        usage = known.get("usage")
+        known["usage"] = None if usage is None else Usage(**usage)
+        known["warnings"] = tuple(known.get("warnings", ()))
+        return cls(**known)
+
+
+_FACTS: Final = tuple(field.name for field in fields(TurnFacts))
 
 NO_FACTS: Final = TurnFacts()
 """What is known of a turn that has not been routed."""
@@ -157,10 +168,6 @@ class Turn:
     @classmethod
     def decode(cls, shape: Mapping[str, Any]) -> Self:
         """The turn that `encode` wrote.  Another shape: KeyError, TypeError or ValueError."""
-        usage = shape.get("usage")
-        known = {name: shape[name] for name in _FACTS if name in shape}
-        known["usage"] = None if usage is None else Usage(**usage)
-        known["warnings"] = tuple(shape.get("warnings", ()))
         error = shape.get("error")
         finished = shape.get("finished_at")
         return cls(
@@ -172,11 +179,8 @@ class Turn:
             started_at=datetime.fromisoformat(shape["started_at"]),
             finished_at=None if finished is None else datetime.fromisoformat(finished),
             durable=bool(shape.get("durable", False)),
-            facts=TurnFacts(**known),
+            facts=TurnFacts.decode(shape),
         )
-
-
-_FACTS = tuple(field.name for field in fields(TurnFacts))
 
 
 def utc_now() -> datetime:

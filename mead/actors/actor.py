@@ -2,15 +2,15 @@
 
 Theory of operation.  `start()` runs `on_start` in the caller's greenlet (so that its error is the
 caller's, as with `init`) and then spawns the loop.  The loop takes one message at a time.  A
-MeadError that `handle_call` raises is the caller's answer and the actor goes on; anything else ends
-the actor ("let it crash") and its supervisor decides.  However the loop ends, by return, by error or
-by kill, the teardown runs once: linked tasks are killed, `on_stop` runs, every caller still waiting
-gets ActorDied, and the watchers are told.
+MeadError that `handle_call` raises is the caller's answer and the actor goes on; anything else
+ends the actor ("let it crash") and its supervisor decides.  However the loop ends, by return, by
+error or by kill, the teardown runs once: linked tasks are killed, `on_stop` runs, every caller
+still waiting gets ActorDied, and the watchers are told.
 """
 
 import logging
 from collections.abc import Callable
-from typing import Any, ClassVar, Final, Protocol
+from typing import TYPE_CHECKING, Any, ClassVar, Final, Protocol
 
 import gevent
 from gevent import Greenlet, GreenletExit
@@ -37,8 +37,13 @@ STOP_TIMEOUT_MS: Final = 5000
 MAILBOX_LIMIT: Final = 10_000
 """Far above what any actor here holds in health; a bound so that a stuck one cannot eat memory."""
 
-Reply = AsyncResult
-"""Where the answer to a call goes.  Kept by an actor that answers later (`NO_REPLY`)."""
+if TYPE_CHECKING:  # gevent's classes are generic in its stubs alone
+    Reply = AsyncResult[Any]
+    AnyGreenlet = Greenlet[..., Any]
+    Envelope = tuple[Reply | None, object]
+else:
+    Reply = AsyncResult
+    """Where the answer to a call goes.  Kept by an actor that answers later (`NO_REPLY`)."""
 
 
 class _NoReply:
@@ -120,7 +125,7 @@ class Actor:
 
     exit: Exit | None = None
     _began = False
-    _greenlet: Greenlet | None = None
+    _greenlet: "AnyGreenlet | None" = None
     _deferred: set[Reply] | None = None
     _links: set[Linked] | None = None
     _watchers: tuple[Callable[[Exit], Any], ...] = ()
@@ -171,18 +176,18 @@ class Actor:
     # -- lifetime ----------------------------------------------------------------------------------
 
     def start(self) -> ActorRef:
-        """Run `on_start`, spawn the loop, and return the address.  Raises what `on_start` raises."""
-        self._mailbox = SimpleQueue()
+        """Run `on_start`, spawn the loop, return the address.  Raises what `on_start` raises."""
+        self._mailbox: SimpleQueue[Envelope] = SimpleQueue()
         self._ref = ActorRef(self)
         self.on_start()
         self._greenlet = Greenlet.spawn(self._loop)
         self._greenlet.rawlink(self._greenlet_ended)
         return self._ref
 
-    def deliver(self, envelope: tuple[Reply | None, object]) -> None:
+    def deliver(self, envelope: "Envelope") -> None:
         """Put into the mailbox.  Raises ActorDied, MailboxFull."""
         if self.exit is not None:
-            raise ActorDied(self.name, self.exit)
+            raise ActorDied(self.name, self.exit, unread=True)
         if self._mailbox.qsize() >= self.mailbox_limit:
             raise MailboxFull(f"{self.name} has {self.mailbox_limit} unread messages")
         self._mailbox.put(envelope)
@@ -256,12 +261,13 @@ class Actor:
         died = ActorDied(self.name, exit_)
         for reply in self._deferred or ():
             reply.set_exception(died)
+        unread = ActorDied(self.name, exit_, unread=True)
         while not self._mailbox.empty():
             reply, _ = self._mailbox.get()
             if reply is not None:
-                reply.set_exception(died)
+                reply.set_exception(unread)
 
-    def _greenlet_ended(self, _: Greenlet) -> None:
+    def _greenlet_ended(self, _: "AnyGreenlet") -> None:
         """Runs in the hub.  A greenlet killed before its first step never entered `_loop`."""
         if not self._began:
             self._began = True

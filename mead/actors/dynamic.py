@@ -10,7 +10,7 @@ CHILD = TypeVar("CHILD", bound=Child)
 SHUTDOWN_MS: Final = 5000
 
 
-class TooManyChildren(Exception):  # noqa: N818 - OTP's `:max_children`
+class TooManyChildren(Exception):
     """`max_children` children run already."""
 
 

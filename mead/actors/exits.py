@@ -37,19 +37,21 @@ class Outcome(Generic[Value]):
         return self.error is None
 
 
-class ActorDied(Exception):  # noqa: N818 - an event, as OTP's `noproc` and `DOWN`
+class ActorDied(Exception):
     """The actor ended before it answered, or had ended when it was asked."""
 
-    def __init__(self, name: str, exit_: Exit) -> None:
+    def __init__(self, name: str, exit_: Exit, *, unread: bool = False) -> None:
         super().__init__(f"{name} ended ({exit_.cause})")
         self.exit = exit_
+        self.unread = unread
+        """Whether the message was certainly never looked at, so that it may be sent again."""
 
 
-class CallTimeout(Exception):  # noqa: N818 - gevent's Timeout is no Exception, this one is
+class CallTimeout(Exception):
     """The actor lives but did not answer in time; the message may still be handled."""
 
 
-class MailboxFull(Exception):  # noqa: N818
+class MailboxFull(Exception):
     """The actor has as many unread messages as its mailbox holds."""
 
 
@@ -69,7 +71,7 @@ class Child(Protocol):
 
 
 class Lifetime:
-    """Being alive once and telling the watchers when that ends.  The half of Child that all share."""
+    """Being alive once, and telling the watchers when that ends: what all children share."""
 
     __slots__ = ("_ended", "_watchers")
 

@@ -5,13 +5,18 @@ take these names, so that the scheduler could be read (and changed) in one place
 """
 
 import gevent
-from gevent import GreenletExit, Timeout
+from gevent import GreenletExit, Timeout, monkey
 from gevent.event import AsyncResult, Event
 from gevent.lock import BoundedSemaphore, RLock
 from gevent.queue import Empty, Full, Queue
 
 Killed = GreenletExit
 """Raised inside a greenlet that is told to end.  Not an Exception: let it pass."""
+
+
+def is_patched() -> bool:
+    """Whether gevent has made this process's standard library cooperative."""
+    return monkey.is_module_patched("socket") and monkey.is_module_patched("threading")
 
 
 def pause() -> None:
@@ -42,6 +47,7 @@ __all__ = [
     "Queue",
     "RLock",
     "Timeout",
+    "is_patched",
     "pause",
     "sleep_ms",
     "time_limit",

@@ -34,7 +34,7 @@ class ChildSpec:
     shutdown_ms: int = 5000
 
 
-class GaveUp(Exception):  # noqa: N818
+class GaveUp(Exception):
     """A supervisor's children died faster than it may restart them."""
 
 
@@ -99,7 +99,7 @@ class Supervisor(Lifetime):
         return self._children.get(id_)
 
     def start(self) -> "Supervisor":
-        """Start the children in order.  Raises what a child's start raises, after ending the rest."""
+        """Start the children in order; if one fails, end the others and raise its error."""
         with self._lock:
             try:
                 for spec in self._specs:

@@ -5,11 +5,14 @@ be killed), the end is an Outcome, never a traceback and never the end of anothe
 """
 
 from collections.abc import Callable, Iterable
-from typing import Any, Generic, TypeVar
+from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
-from gevent import Greenlet, GreenletExit, Timeout, joinall
+from gevent import Greenlet, GreenletExit, joinall
 
 from mead.actors.exits import NORMAL, Lifetime, Outcome
+
+if TYPE_CHECKING:
+    from mead.actors.actor import AnyGreenlet
 
 Value = TypeVar("Value")
 
@@ -17,7 +20,7 @@ Value = TypeVar("Value")
 class Task(Generic[Value]):
     """A running or ended task."""
 
-    __slots__ = ("_function", "_greenlet", "_on_end", "name", "outcome")
+    __slots__ = ("_function", "_on_end", "greenlet", "name", "outcome")
 
     def __init__(
         self,
@@ -30,7 +33,8 @@ class Task(Generic[Value]):
         """How it ended; None while it runs.  A killed task has `Killed` as its error."""
         self._function = function
         self._on_end = on_end
-        self._greenlet = Greenlet(self._run)
+        self.greenlet: AnyGreenlet = Greenlet(self._run)
+        """For the TaskSupervisor alone."""
 
     @property
     def done(self) -> bool:
@@ -39,28 +43,26 @@ class Task(Generic[Value]):
 
     def wait(self, timeout_ms: float | None = None) -> Outcome[Value] | None:
         """Its outcome, or None when it still runs after `timeout_ms`.  Never raises its error."""
-        self._greenlet.join(None if timeout_ms is None else timeout_ms / 1000)
+        self.greenlet.join(None if timeout_ms is None else timeout_ms / 1000)
         return self.outcome
 
     def kill(self) -> None:
         """End it at its next wait.  Blocks on: nothing."""
-        self._greenlet.kill(block=False)
+        self.greenlet.kill(block=False)
 
-    def begin(self) -> Greenlet:
+    def begin(self) -> "AnyGreenlet":
         """Start the greenlet; for the TaskSupervisor alone."""
-        self._greenlet.rawlink(self._ended)
-        self._greenlet.start()
-        return self._greenlet
+        self.greenlet.rawlink(self._ended)
+        self.greenlet.start()
+        return self.greenlet
 
     def _run(self) -> None:
         try:
             self.outcome = Outcome(self._function())
-        except (Exception, GreenletExit, SystemExit, KeyboardInterrupt, Timeout) as error:
-            self.outcome = Outcome(error=error)
-        except BaseException as error:  # noqa: BLE001 - a foreign BaseException ends this task alone
+        except BaseException as error:  # noqa: BLE001 - SystemExit, too, ends this task alone
             self.outcome = Outcome(error=error)
 
-    def _ended(self, _: Greenlet) -> None:
+    def _ended(self, _: "AnyGreenlet") -> None:
         """Runs in the hub: the callback may cast and count, and must not block."""
         if self.outcome is None:  # killed before its first step
             self.outcome = Outcome(error=GreenletExit())
@@ -104,7 +106,7 @@ class TaskSupervisor(Lifetime):
 
 def wait_all(tasks: Iterable[Task[Any]], timeout_ms: float | None = None) -> None:
     """Wait until every task has ended, or `timeout_ms` are over."""
-    joinall([task._greenlet for task in tasks], None if timeout_ms is None else timeout_ms / 1000)  # noqa: SLF001  # pyright: ignore[reportPrivateUsage]
+    joinall([task.greenlet for task in tasks], None if timeout_ms is None else timeout_ms / 1000)
 
 
 def kill_all(tasks: Iterable[Task[Any]], timeout_ms: float) -> None:

@@ -1,7 +1,7 @@
 """All conversations that are running: starts, finds, stops and makes room.  Source: seed A1, A8."""
 
 import logging
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Generator
 from contextlib import contextmanager
 
 from mead.actors.dynamic import DynamicSupervisor, TooManyChildren
@@ -75,7 +75,7 @@ class SessionPool(DynamicSupervisor[SessionSupervisor]):
             return self._store.delete(session_id) or ran
 
     @contextmanager
-    def exclusive(self, session_id: str) -> Iterator[None]:
+    def exclusive(self, session_id: str) -> Generator[None]:
         """Serialise what starts, stops and deletes one id; other ids go on."""
         lock, users = self._locks.get(session_id) or (RLock(), 0)
         self._locks[session_id] = (lock, users + 1)
@@ -120,8 +120,6 @@ class SessionPool(DynamicSupervisor[SessionSupervisor]):
         except TooManyChildren:
             raise TooManySessions from None
         self._registry.register(session_id, pair)
-
-
 
     def _make_room(self) -> None:
         if not self._makes_room or len(self) < self.max_children:

@@ -172,7 +172,7 @@ class SessionServer(Actor):
         else:
             self._end(_result(message.outcome))
 
-    # -- a turn's way --------------------------------------------------------------------------------
+    # -- a turn's way ------------------------------------------------------------------------------
 
     def _submit(self, submit: Submit, reply: Reply) -> object:
         if self._running is None:
@@ -257,7 +257,10 @@ def _result(outcome: Outcome[str]) -> str | TurnError:
     return TurnFailed("handler_crashed", "the turn handler crashed")
 
 
-_STATUS: Final = {TurnTimeout: TurnStatus.TIMEOUT, TurnCancelled: TurnStatus.CANCELLED}
+_STATUS: Final[dict[type[TurnError], TurnStatus]] = {
+    TurnTimeout: TurnStatus.TIMEOUT,
+    TurnCancelled: TurnStatus.CANCELLED,
+}
 
 
 def _closed(running: _Running, result: str | TurnError) -> Turn:

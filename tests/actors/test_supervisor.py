@@ -47,10 +47,7 @@ class Family:
         self.ends: list[Exit] = []
         self.supervisor = Supervisor(
             "family",
-            [
-                ChildSpec(id=name, start=self._starter(name), restart=restart)
-                for name in "abc"
-            ],
+            [ChildSpec(id=name, start=self._starter(name), restart=restart) for name in "abc"],
             strategy=strategy,
             max_restarts=max_restarts,
             max_seconds=5,
@@ -69,14 +66,15 @@ class Family:
         before = self.ref(name)
         before.cast("x")
         assert eventually(
-            lambda: not self.supervisor.alive
-            or self.supervisor.child(name) not in (None, before)
+            lambda: not self.supervisor.alive or self.supervisor.child(name) not in (None, before)
         )
         # The ones behind it are back as well once the last one is.
         assert eventually(
-            lambda: not self.supervisor.alive
-            or all(
-                (ref := self.supervisor.child(id_)) is not None and ref.alive for id_ in "abc"
+            lambda: (
+                not self.supervisor.alive
+                or all(
+                    (ref := self.supervisor.child(id_)) is not None and ref.alive for id_ in "abc"
+                )
             )
         )
 

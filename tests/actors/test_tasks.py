@@ -36,7 +36,14 @@ def test_a_result_is_an_outcome(tasks: TaskSupervisor) -> None:
 
 @pytest.mark.parametrize(
     "error",
-    [ValueError("x"), SystemExit(1), KeyboardInterrupt(), GreenletExit(), Timeout(1), BaseException()],
+    [
+        ValueError("x"),
+        SystemExit(1),
+        KeyboardInterrupt(),
+        GreenletExit(),
+        Timeout(1),
+        BaseException(),
+    ],
     ids=lambda error: type(error).__name__,
 )
 def test_anything_raised_is_an_outcome(tasks: TaskSupervisor, error: BaseException) -> None:

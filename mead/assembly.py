@@ -1,0 +1,117 @@
+"""The parts of one `Mead`, made from its settings and joined by its tree."""
+
+import logging
+from collections.abc import Callable, Mapping
+from contextlib import ExitStack
+
+from mead.actors.exits import Child
+from mead.actors.green import is_patched
+from mead.actors.tasks import TaskSupervisor
+from mead.config import Settings
+from mead.control.server import Call, ControlServer
+from mead.errors import ConfigurationError, NotPatched
+from mead.handlers import Handlers, configured
+from mead.protocols import Provider, SessionStore, TurnHandler
+from mead.providers.factory import boot_check, build_provider
+from mead.sessions.echo import EchoHandler
+from mead.storage import lock
+from mead.storage.memory_store import MemoryStore
+from mead.storage.session_store import FileStore
+from mead.tree import Tree
+from mead.turn import Route
+
+log = logging.getLogger(__name__)
+
+
+class Parts:
+    """Everything that a `Mead` holds.  Nothing runs before `start`, nothing is left after `stop`."""
+
+    store: SessionStore
+    tree: Tree
+
+    def __init__(
+        self,
+        sender: object,
+        settings: Settings,
+        *,
+        providers: Mapping[Route, Provider] | None,
+        handlers: Mapping[str, TurnHandler] | None,
+        control_calls: Callable[[], Mapping[str, Call]],
+    ) -> None:
+        """Make what needs no disk and no network.  Raises ConfigurationError."""
+        self._settings = settings
+        self._control_calls = control_calls
+        self._tool_tasks = TaskSupervisor("tool calls")
+        self._held = ExitStack()
+        self._providers: dict[Route, Provider] = {
+            slot: build_provider(slot, chosen) for slot, chosen in settings.router.slots.items()
+        }
+        self._providers.update(providers or {})
+        self.handlers = Handlers(
+            {
+                "echo": EchoHandler(),
+                **configured(settings.runtime.handlers),
+                **(handlers or {}),
+            },
+            default=settings.runtime.turn_handler,
+        )
+
+    def start(self, lock_wait_ms: float) -> None:
+        """Take the storage directory and start the tree.  See Mead.start."""
+        if not is_patched():
+            raise NotPatched
+        with ExitStack() as held:
+            self.store = self._open_store(held, lock_wait_ms)
+            self._check_slots()
+            self.tree = self._new_tree()
+            held.callback(self.tree.stop)
+            self.tree.start()
+            self._held = held.pop_all()
+
+    def stop(self) -> None:
+        """Stop the tree and let go of the storage directory.  See Mead.stop."""
+        self._held.close()
+
+    def compact_stopped(self, session_id: str) -> tuple[int, int]:
+        """Compact a conversation that does not run.  See Mead.compact_session."""
+        turn_log = self.store.open(session_id)
+        try:
+            turns = turn_log.replay()
+            keep = self._settings.storage.max_turns
+            return turn_log.compact(turns if keep is None else turns[-keep:])
+        finally:
+            turn_log.close()
+
+    def _open_store(self, held: ExitStack, lock_wait_ms: float) -> SessionStore:
+        storage = self._settings.storage
+        if storage.directory is None:
+            return MemoryStore()
+        held.enter_context(lock.acquire(storage.directory, lock_wait_ms / 1000))
+        store = FileStore(storage)
+        held.callback(store.close)
+        return store
+
+    def _check_slots(self) -> None:
+        """Refuse the boot when the slot `local` is not local.  Blocks on: DNS, network, bounded."""
+        faults: list[str] = []
+        for slot, provider in self._providers.items():
+            check = boot_check(slot, provider)
+            if check.fault is not None:
+                faults.append(f"router.slots.{slot}: {check.fault}")
+            if check.warning is not None:
+                log.warning("router.slots.%s: %s", slot, check.warning)
+        if faults:
+            raise ConfigurationError(faults)
+
+    def _new_tree(self) -> Tree:
+        return Tree(
+            self._settings,
+            store=self.store,
+            start_ledger=lambda: TaskSupervisor("ledger"),
+            start_control=self._start_control if self._settings.storage.directory else None,
+        )
+
+    def _start_control(self) -> Child:
+        directory = self._settings.storage.directory
+        assert directory is not None  # noqa: S101 - see _new_tree
+        return ControlServer(directory, self._control_calls()).start()

@@ -1,0 +1,26 @@
+"""How commands print data."""
+
+from collections.abc import Iterable, Sequence
+
+import click
+import orjson
+
+json_option = click.option("--json", "as_json", is_flag=True, help="Print JSON.")
+
+
+def print_json(value: object) -> None:
+    """Print it as indented JSON."""
+    click.echo(orjson.dumps(value, option=orjson.OPT_INDENT_2).decode())
+
+
+def print_table(head: Sequence[str], rows: Iterable[Sequence[object]]) -> None:
+    """Print columns as wide as their widest cell; numbers to the right."""
+    cells = [[("-" if cell is None else str(cell)) for cell in row] for row in rows]
+    widths = [max(map(len, column)) for column in zip(head, *cells, strict=True)]
+    for line in (head, *cells):
+        click.echo(
+            "  ".join(
+                cell.rjust(width) if cell.isdecimal() else cell.ljust(width)
+                for cell, width in zip(line, widths, strict=True)
+            ).rstrip()
+        )

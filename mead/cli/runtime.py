@@ -1,0 +1,54 @@
+"""Where a command's calls go: to the process that holds the storage directory, else to its own."""
+
+import os
+import time
+from collections.abc import Generator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Final
+
+from mead.actors.green import sleep_ms
+from mead.api import Mead
+from mead.config import Settings, load_settings
+from mead.control.client import ControlClient
+from mead.errors import StorageLocked
+
+Runtime = Mead | ControlClient
+
+_SOCKET_WAIT_S: Final = 5.0
+"""A process that has just taken the lock opens its control socket within moments."""
+
+
+def settings_here() -> Settings:
+    """The settings of this directory.  Raises ConfigurationError."""
+    return load_settings(os.environ, Path.cwd())
+
+
+@contextmanager
+def connected() -> Generator[Runtime]:
+    """The runtime to call.  Raises ConfigurationError, StorageLocked.
+
+    Commands try the control socket before the lock, and never open files that another process
+    holds (SPEC section 10).
+    """
+    settings = settings_here()
+    directory = settings.storage.directory
+    give_up = time.monotonic() + _SOCKET_WAIT_S
+    while True:
+        client = None if directory is None else ControlClient.find(directory)
+        if client is not None:
+            yield client
+            return
+        mead = Mead(settings)
+        try:
+            mead.start()
+        except StorageLocked:
+            if time.monotonic() > give_up:
+                raise
+            sleep_ms(100)
+            continue
+        break
+    try:
+        yield mead
+    finally:
+        mead.stop()

@@ -1,0 +1,114 @@
+"""`flask mead ask` and `flask mead chat`."""
+
+import contextlib
+import sys
+from typing import Literal
+
+import click
+
+from mead.cli.group import mead_group
+from mead.cli.output import json_option, print_json
+from mead.cli.runtime import Runtime, connected
+from mead.cli.terminal import TerminalInteraction, read_line
+from mead.errors import AlreadyRunning, MeadError, SessionNotFound, TurnError
+from mead.protocols import TurnReceipt
+
+route_option = click.option(
+    "--route",
+    type=click.Choice(["auto", "local", "cloud"]),
+    help="Where the words go; without it runtime.default_route decides.",
+)
+
+
+@mead_group.command()
+@click.argument("text")
+@route_option
+@json_option
+def ask(text: str, route: str | None, as_json: bool) -> None:
+    """Ask one question and print the answer.
+
+    The conversation it makes is deleted afterwards.
+    """
+    with connected() as runtime:
+        session_id = runtime.start_session()
+        try:
+            person = None if as_json else TerminalInteraction(asks=False)
+            receipt = runtime.submit(session_id, text, route=route, interaction=person)
+        finally:
+            with contextlib.suppress(MeadError):
+                runtime.delete_session(session_id)
+    if as_json:
+        print_json({"output": receipt.output, "turn": receipt.turn.encode()})
+    else:
+        _finish(receipt, person)
+
+
+@mead_group.command()
+@click.argument("session", required=False)
+@route_option
+@click.option(
+    "--allow-effects",
+    is_flag=True,
+    help="Also show the model tools that change things; each call is asked for here.",
+)
+def chat(session: str | None, route: str | None, allow_effects: bool) -> None:
+    """Talk, in a new conversation or in SESSION.
+
+    Ctrl-C cancels the running turn; Ctrl-C or Ctrl-D at the prompt leaves.  The conversation stays
+    if storage is on.
+    """
+    with connected() as runtime:
+        session_id = _opened(runtime, session)
+        click.secho(f"conversation {session_id}", dim=True, err=True)
+        tools: Literal["effect"] | None = "effect" if allow_effects else None
+        person = TerminalInteraction(asks=sys.stdin.isatty())
+        while (text := _next_prompt()) is not None:
+            if text.strip():
+                _turn(runtime, session_id, text, route, tools, person)
+    click.echo()
+
+
+def _opened(runtime: Runtime, session: str | None) -> str:
+    if session is None:
+        return runtime.start_session()
+    try:
+        return runtime.resume_session(session)
+    except AlreadyRunning:
+        return session
+    except SessionNotFound:
+        runtime.history(session)  # running without storage: known, though not to resume
+        return session
+
+
+def _next_prompt() -> str | None:
+    try:
+        return read_line("> ")
+    except KeyboardInterrupt:
+        return None
+
+
+def _turn(
+    runtime: Runtime,
+    session_id: str,
+    text: str,
+    route: str | None,
+    tools: str | None,
+    person: TerminalInteraction,
+) -> None:
+    person.streamed = False
+    try:
+        receipt = runtime.submit(session_id, text, route=route, tools=tools, interaction=person)
+    except KeyboardInterrupt:
+        with contextlib.suppress(MeadError):
+            runtime.cancel_turn(session_id)
+        click.secho("\n[cancelled]", err=True)
+    except TurnError as error:
+        click.secho(f"\n{error.turn_code}: {error.message}", err=True)
+    else:
+        _finish(receipt, person)
+
+
+def _finish(receipt: TurnReceipt, person: TerminalInteraction | None) -> None:
+    click.echo("" if person is not None and person.streamed else receipt.output)
+    for warning in receipt.turn.facts.warnings:
+        click.secho(f"warning: {warning}", err=True)

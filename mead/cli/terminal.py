@@ -1,0 +1,81 @@
+"""The person at a terminal: sees the answer grow, and is asked what may run."""
+
+import json
+import select
+import sys
+from collections.abc import Callable
+
+import click
+
+from mead.protocols import CallStatus, ToolUse
+from mead.turn import TurnFacts
+
+
+def read_line(prompt: str) -> str | None:
+    """A line from standard input, or None at its end.
+
+    Waits through `select`, which gevent makes cooperative, so that the turn and its connections
+    go on while the person thinks.
+    """
+    click.echo(prompt, nl=False)
+    sys.stdout.flush()
+    select.select([sys.stdin], [], [])
+    line = sys.stdin.readline()
+    return line.rstrip("\n") if line else None
+
+
+class TerminalInteraction:
+    """An Interaction on standard input and output.
+
+    Read tools run without a question, effect tools are asked for (`ask_for_risky`); with
+    `asks` False (no one is there to answer) effect tools are refused.
+    """
+
+    def __init__(self, *, asks: bool) -> None:
+        self._asks = asks
+        self._always: set[str] = set()
+        self.streamed = False
+
+    def routed(self, facts: TurnFacts) -> None:
+        """Say where the words go, apart from the answer itself."""
+        where = " ".join(part for part in (facts.model, facts.host and f"on {facts.host}") if part)
+        click.secho(f"[{facts.route}] {where}", dim=True, err=True)
+
+    def text_delta(self, text: str) -> None:
+        """See Interaction."""
+        self.streamed = True
+        click.echo(text, nl=False)
+        sys.stdout.flush()
+
+    def authorize(self, use: ToolUse, cancel: Callable[[], None]) -> bool:
+        """See Interaction."""
+        del cancel
+        click.secho(f"\n[tool] {use.server}.{use.tool} ({use.kind})", dim=True, err=True)
+        if use.kind == "read" or use.name in self._always:
+            return True
+        return self._asks and self._ask(use)
+
+    def call_finished(self, call_id: str, status: CallStatus, summary: str) -> None:
+        """See Interaction."""
+        del call_id, summary
+        click.secho(f"[tool] {status}", dim=True, err=True)
+
+    def choose(self, prompt: str, options: tuple[str, ...]) -> str | None:
+        """See Interaction."""
+        if not self._asks:
+            return None
+        click.echo(f"\n{prompt}")
+        for number, option in enumerate(options, 1):
+            click.echo(f"  {number}. {option}")
+        answer = read_line(f"1 to {len(options)}, anything else to skip: ")
+        if answer is None or not answer.strip().isdecimal():
+            return None
+        number = int(answer)
+        return options[number - 1] if 1 <= number <= len(options) else None
+
+    def _ask(self, use: ToolUse) -> bool:
+        click.echo(json.dumps(dict(use.arguments), ensure_ascii=False, indent=2)[:2000])
+        answer = (read_line(f"Let {use.name} run? [y]es, [a]lways, [N]o: ") or "").strip().lower()
+        if answer in ("a", "always"):
+            self._always.add(use.name)
+        return answer in ("y", "yes", "a", "always")

@@ -1,0 +1,27 @@
+"""What may be called through the control socket."""
+
+from collections.abc import Mapping
+from dataclasses import asdict
+
+from mead.control.server import Call
+from mead.protocols import OperatorAPI
+
+
+def control_calls(api: OperatorAPI) -> Mapping[str, Call]:
+    """The calls by their names on the wire: those of the library, for the user's own commands."""
+    return {
+        "status": api.status,
+        "start_session": api.start_session,
+        "submit": api.submit,
+        "cancel_turn": api.cancel_turn,
+        "history": api.history,
+        "stop_session": api.stop_session,
+        "resume_session": api.resume_session,
+        "delete_session": api.delete_session,
+        "list_sessions": api.list_sessions,
+        "compact_session": api.compact_session,
+        "repair_session": lambda session_id: asdict(api.repair_session(session_id)),
+        "export_session": api.export_session,
+        "usage": api.usage,
+        "session_usage": api.session_usage,
+    }
