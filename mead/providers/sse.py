@@ -29,12 +29,15 @@ logging.getLogger("sseclient").setLevel(logging.INFO)  # its debug lines quote w
 
 
 def read_events(chunks: Iterable[bytes], limit: int = MAX_EVENT_BYTES) -> Iterator[Event]:
-    """The events with data, each as soon as its blank line is here; an unfinished last one is none.
+    """The events that say something, each as soon as its blank line is here.
+
+    One without data, or with blank data, is left out, and so is an unfinished last one.
 
     Raises ProviderFault `bad_response` for an event of more than `limit` bytes, and what `chunks`
     raises.  Blocks on: `chunks`.
     """
-    return SSEClient(_blocks(chunks, limit)).events()
+    events = SSEClient(_blocks(chunks, limit)).events()
+    return (event for event in events if event.data and not event.data.isspace())
 
 
 def _blocks(chunks: Iterable[bytes], limit: int) -> Iterator[bytes]:

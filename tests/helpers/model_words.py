@@ -61,7 +61,7 @@ def message_events(
     usage: dict[str, Any] | None = None,
     stop: bool = True,
 ) -> list[bytes]:
-    """The events of a message with these finished blocks, each sent in pieces of five characters."""
+    """The events of a message with these finished blocks, sent in pieces of five characters."""
     counted = {"input_tokens": 10, "output_tokens": 1}
     start = {"id": "msg_1", "role": "assistant", "content": [], "model": "test-model"}
     events = [event({"type": "message_start", "message": {**start, "usage": counted}})]

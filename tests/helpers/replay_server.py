@@ -1,6 +1,6 @@
 """A real HTTP server on loopback that sends exactly the bytes it is told, cut where it is told.
 
-Connections are kept alive where the answer's framing allows it, so that tests see what a client does
+Connections are kept alive where the framing allows it, so that tests see what a client does
 with them.  Every wait has a bound.
 """
 
