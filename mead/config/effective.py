@@ -55,13 +55,20 @@ def _below(path: KeyPath, value: object) -> Iterator[tuple[KeyPath, object]]:
         for index, server in enumerate(value):
             yield from _server((*path, index), server)
     elif isinstance(value, Mapping):
-        for name, one in cast(Mapping[str, object], value).items():
-            yield from _below((*path, name), one)
+        yield from _table(path, cast(Mapping[str, object], value))
     elif is_dataclass(value) and not isinstance(value, type):
         for field in fields(value):
             yield from _below((*path, field.name), getattr(value, field.name))
     else:
-        yield path, value
+        yield path, cast(object, value)
+
+
+def _table(path: KeyPath, table: Mapping[str, object]) -> Iterator[tuple[KeyPath, object]]:
+    names = ("local", "cloud") if path == ("router", "slots") else tuple(table)
+    if not names:
+        yield path, {}
+    for name in names:
+        yield from _below((*path, name), table.get(name))
 
 
 def _is_servers(value: object) -> TypeGuard[tuple[ServerSettings, ...]]:

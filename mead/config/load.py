@@ -1,6 +1,6 @@
 """From the sources to the settings tree; every fault is found before the first one is told."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import replace
 from functools import cache
 from pathlib import Path
@@ -85,17 +85,10 @@ def _with_sources(settings: Settings, tree: Tree) -> Settings:
 @cache
 def _variables() -> tuple[str, ...]:
     """The names of the variables that set a key with a fixed name."""
-    return tuple(
-        PREFIX + key.upper().replace(".", SEPARATOR)
-        for known in known_keys()
-        for key in _in_both_slots(known)
-        if "<" not in key and "[" not in key
-    )
+    keys = [key.partition("[")[0] for known in known_keys() for key in _in_both_slots(known)]
+    named = dict.fromkeys(key for key in keys if "<" not in key)
+    return tuple(PREFIX + key.upper().replace(".", SEPARATOR) for key in named)
 
 
-def _in_both_slots(key: str) -> Iterator[str]:
-    if "<slot>" not in key:
-        yield key
-        return
-    for slot in ("local", "cloud"):
-        yield key.replace("<slot>", slot)
+def _in_both_slots(key: str) -> tuple[str, ...]:
+    return tuple(dict.fromkeys(key.replace("<slot>", slot) for slot in ("local", "cloud")))

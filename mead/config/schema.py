@@ -246,8 +246,12 @@ def _token(section: object) -> TokenDigest | None:
 
 def _check_pair(certificate: Path, key: Path) -> None:
     """Raises ValidationError unless a TLS server could use the two.  Blocks on: disk."""
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
     try:
-        ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER).load_cert_chain(certificate, key, lambda: b"")
-    except (OSError, ValueError):  # ssl.SSLError is an OSError
-        line = "is not the unencrypted private key of mcp_server.certfile, or one of them is no PEM"
+        # an empty password, so that an encrypted key is a fault and not a question on a terminal
+        context.load_cert_chain(certificate, key, password="")
+    except OSError as error:  # ssl.SSLError is one
+        mismatch = isinstance(error, ssl.SSLError) and "MISMATCH" in str(error)
+        what = "does not belong to mcp_server.certfile" if mismatch else "cannot be used"
+        line = f"{what}; allowed: the certificate and its unencrypted key, each as readable PEM"
         raise ValidationError({"keyfile": [line]}) from None

@@ -152,7 +152,9 @@ class ScriptedOptions(Options):
 
     model = Text(_MODEL, _model)
     script = ListOf(
-        Converted(_step, "a text or a table of the script"), "a list of texts and tables"
+        Converted(_step, "a text or a table with something in it"),
+        "a list of texts and tables, at least one",
+        at_least_one=True,
     )
 
     @post_load

@@ -3,7 +3,7 @@
 import json
 import re
 import tomllib
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Mapping
 from pathlib import Path
 from typing import Any, Final, NoReturn, cast
 
@@ -113,15 +113,16 @@ def add_file(tree: Tree, environ: Mapping[str, str], directory: Path) -> None:
         tree.faults.append(f"{one_line(name)}: found {why}; allowed: a readable TOML file")
 
 
-def add_environment(tree: Tree, environ: Mapping[str, str], known: Iterable[str]) -> None:
-    """Lay `MEAD_<SECTION>__<KEY>` over the tree.
+def add_environment(tree: Tree, environ: Mapping[str, str], known: Collection[str]) -> None:
+    """Lay `MEAD_<SECTION>__<KEY>`, and whole sections in JSON, over the tree.
 
-    Names without `__` are left alone, since platforms set such ones by themselves
-    (MEAD_SERVICE_HOST), but for a known key whose `__` was written `_`.
+    Other names without `__` are left alone, since platforms set such ones by themselves
+    (MEAD_SERVICE_HOST), but for a `known` key whose `__` was written `_`.
     """
+    sections = {variable.partition(SEPARATOR)[0] for variable in known}
     flattened = {variable.replace(SEPARATOR, "_"): variable for variable in known}
     for name in sorted(environ):
-        if name.startswith(PREFIX) and SEPARATOR in name:
+        if name in sections or (name.startswith(PREFIX) and SEPARATOR in name):
             path = tuple(name.removeprefix(PREFIX).lower().split(SEPARATOR))
             tree.put(path, environment_value(environ[name]), f"{ENVIRONMENT}{name}")
         elif name in flattened and not environ[name].startswith(_SERVICE_ADDRESSES):

@@ -77,13 +77,16 @@ class Table(Setting):
 class ListOf(Setting):
     """A list; every item is of one kind."""
 
-    def __init__(self, item: Setting, allowed: str) -> None:
-        super().__init__(allowed)
+    def __init__(self, item: Setting, allowed: str, *, at_least_one: bool = False) -> None:
+        super().__init__(allowed, required=at_least_one)
         self.item = item
+        self.at_least_one = at_least_one
 
     def convert(self, value: Any) -> tuple[Any, ...]:
         if not is_list(value):
             raise Refused(broken_or_kind(value))
+        if self.at_least_one and not value:
+            raise Refused("an empty list")
         faults: dict[int, Any] = {}
         made = [
             _collected(self.item, one, faults, index)
