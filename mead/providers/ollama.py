@@ -84,8 +84,7 @@ class OllamaProvider(HttpProvider):
             headers["Authorization"] = f"Bearer {options.api_key.reveal()}"
         base_url = reachable_url(options.base_url or DEFAULT_BASE_URLS["ollama"])
         resolve = None if guard is None else guard.address
-        super().__init__(options, client_for(base_url, options, headers, resolve))
-        self._guard = guard
+        super().__init__(options, client_for(base_url, options, headers, resolve), guard)
         self._promises = guard is not None and not options.allow_remote
         self._local_until = 0.0
 
@@ -94,12 +93,10 @@ class OllamaProvider(HttpProvider):
 
         Blocks on: DNS, a connection and, for at most `limit_ms`, Ollama's answer.
         """
-        if self._guard is None:
-            return BootCheck()
         if self._promises and has_remote_name(self.model):
             return BootCheck(fault=_not_local(self.model).message)
-        reached = self._guard.boot_check()
-        if reached != BootCheck():
+        reached = super().boot_check()
+        if self._guard is None or reached != BootCheck():
             return reached
         limit = time_limit(limit_ms)
         try:

@@ -12,13 +12,14 @@ from mead.config.settings import ProviderOptions
 from mead.protocols import ModelReply, ModelRequest, Tool, ToolRequest, ToolRound
 from mead.providers.relay import worded
 from mead.providers.shape import (
+    BROKEN_ARGUMENTS,
     Json,
     as_object,
     count_in,
     merged,
     object_in,
     objects_in,
-    read_json,
+    read_arguments,
     text_in,
 )
 from mead.turn import Usage
@@ -156,10 +157,16 @@ def _stop_reason(body: Json, *, cut: bool, wants_tools: bool) -> str:
 
 
 def _usage(body: Json) -> Usage:
-    """Zero values are left out of the wire, and older versions leave out more: unknown, not 0."""
+    """Zero values are left out of the wire, and older versions leave out more: unknown, not 0.
+
+    `input` is what no cache had, as with the other providers; newer versions count the rest.
+    """
+    prompt = count_in(body, "prompt_eval_count")
+    cached = count_in(body, "prompt_eval_cached_count")
     return Usage(
-        input=count_in(body, "prompt_eval_count"),
+        input=None if prompt is None else max(0, prompt - (cached or 0)),
         output=count_in(body, "eval_count"),
+        cache_read=cached,
     )
 
 
@@ -178,13 +185,14 @@ def _with_ids(calls: list[Json]) -> list[Json]:
 
 def _request(call: Json) -> ToolRequest:
     function = object_in(call, "function")
-    arguments: object = function.get("arguments") or {}
-    if isinstance(arguments, str):  # as OpenAI sends them; some servers in Ollama's dress do
-        arguments = read_json(arguments)
-    known = as_object(arguments)
+    arguments, fault = _arguments(function.get("arguments"))
     return ToolRequest(
-        id=call["id"],
-        name=text_in(function, "name"),
-        arguments=known,
-        fault=None if known is arguments else "the arguments are not a JSON object",
+        id=call["id"], name=text_in(function, "name"), arguments=arguments, fault=fault
     )
+
+
+def _arguments(value: object) -> tuple[Json, str | None]:
+    """An object; a text where a server writes them as OpenAI does; nothing for no arguments."""
+    if isinstance(value, str):
+        return read_arguments(value)
+    return as_object(value), None if isinstance(value, dict | None) else BROKEN_ARGUMENTS

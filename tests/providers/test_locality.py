@@ -13,7 +13,7 @@ import mead
 from mead.errors import TurnFailed
 from mead.providers.errors import ProviderFault
 from mead.providers.locality import BootCheck, LocalGuard, private_address, reachable_url
-from tests.helpers.replay import Replay, whole
+from tests.helpers.replay_server import ReplayServer, answer
 
 ROOT = Path(mead.__file__).parent.parent
 
@@ -224,10 +224,10 @@ def test_proxies_and_a_netrc_in_the_environment_do_not_matter(tmp_path):
         "PYTHONPATH": str(ROOT),
         **dict.fromkeys(names, proxy),
     }
-    answer = whole({"message": {"role": "assistant", "content": "here"}, "done": True})
-    with Replay([answer], {"/api/show": whole({"capabilities": []})}) as ollama:
+    said_here = answer({"message": {"role": "assistant", "content": "here"}, "done": True})
+    with ReplayServer(answer({"capabilities": []}), said_here) as ollama:
         said = subprocess.run(
-            [sys.executable, "-c", CHILD, ollama.address],
+            [sys.executable, "-c", CHILD, ollama.url],
             env=environment,
             capture_output=True,
             timeout=15,
@@ -236,5 +236,5 @@ def test_proxies_and_a_netrc_in_the_environment_do_not_matter(tmp_path):
     trap.stop(timeout=0)
     assert said.stdout == b"here", said.stderr.decode()
     assert caught == []
-    assert [each.path for each in ollama.asked] == ["/api/show", "/api/chat"]
-    assert all("authorization" not in each.headers for each in ollama.asked)
+    assert [each.path for each in ollama.seen] == ["/api/show", "/api/chat"]
+    assert all("authorization" not in each.headers for each in ollama.seen)

@@ -24,7 +24,7 @@ from mead.protocols import (
 from mead.providers.locality import LocalGuard
 from mead.providers.ollama import OllamaProvider
 from mead.providers.ollama_wire import reply_from
-from tests.helpers.replay import Piece, Replay, lines, stream, whole
+from tests.helpers.replay_server import Part, ReplayServer, Reply, answer, sse
 
 HELLO = [
     {"message": {"role": "assistant", "content": "Hel"}, "done": False},
@@ -42,8 +42,22 @@ REQUEST = ModelRequest(history=(), prompt="a secret prompt")
 
 @pytest.fixture
 def server():
-    with Replay() as replay:
+    with ReplayServer() as replay:
         yield replay
+
+
+def lines(*objects: dict) -> list[Part]:
+    """A part for each object."""
+    return [json.dumps(each, ensure_ascii=False).encode() + b"\n" for each in objects]
+
+
+def stream(parts: list[Part]) -> Reply:
+    """An answer that ends with the connection: nothing but its content says that it is whole."""
+    return sse(*parts, kind="application/x-ndjson", framing="close")
+
+
+def paths(server: ReplayServer) -> list[str]:
+    return [each.path for each in server.seen]
 
 
 @pytest.fixture
@@ -53,13 +67,13 @@ def provider(server):
     made.close()
 
 
-def options(server: Replay, **given) -> ProviderOptions:
-    defaults = {"model": "llama3.1", "base_url": server.address, "max_retries": 0}
+def options(server: ReplayServer, **given) -> ProviderOptions:
+    defaults = {"model": "llama3.1", "base_url": server.url, "max_retries": 0}
     return ProviderOptions(**{**defaults, **given})
 
 
-def failure(provider: OllamaProvider, server: Replay, *answers: list[Piece]) -> TurnFailed:
-    server.answers = list(answers)
+def failure(provider: OllamaProvider, server: ReplayServer, *replies: Reply) -> TurnFailed:
+    server.replies = list(replies)
     with pytest.raises(TurnFailed) as failed:
         provider.converse_stream(REQUEST, lambda text: None)
     assert "secret" not in failed.value.message
@@ -69,7 +83,7 @@ def failure(provider: OllamaProvider, server: Replay, *answers: list[Piece]) -> 
 # -- streams ---------------------------------------------------------------------------------------
 
 
-def test_the_text_is_shown_as_it_comes_and_returned_whole(server, provider):
+def test_the_text_is_shown_as_it_comes_and_returned_answer(server, provider):
     go_on = Event()
     seen: list[str] = []
 
@@ -78,7 +92,7 @@ def test_the_text_is_shown_as_it_comes_and_returned_whole(server, provider):
         go_on.set()  # the server sends the second line only when the first was shown
 
     first, *rest = lines(*HELLO)
-    server.answers = [stream([first, go_on, *rest])]
+    server.replies = [stream([first, go_on, *rest])]
     reply = provider.converse_stream(REQUEST, on_text)
     assert seen == ["Hel", "lo 🍯"]
     assert (reply.text, reply.stop_reason) == ("Hello 🍯", "end_turn")
@@ -87,10 +101,10 @@ def test_the_text_is_shown_as_it_comes_and_returned_whole(server, provider):
 
 
 def test_a_plain_answer_reads_as_the_stream_does(server, provider):
-    server.answers = [stream(lines(*HELLO))]
+    server.replies = [stream(lines(*HELLO))]
     streamed = provider.complete(REQUEST)
     plain = {**HELLO[-1], "message": {"role": "assistant", "content": "Hello 🍯"}}
-    server.answers = [whole(plain, kind="application/json; charset=utf-8")]
+    server.replies = [answer(plain, kind="application/json; charset=utf-8")]
     shown: list[str] = []
     assert provider.converse_stream(REQUEST, shown.append) == streamed
     assert shown == ["Hello 🍯"]
@@ -103,7 +117,7 @@ def test_any_split_of_the_bytes_gives_the_same_reply(server, provider, cuts, end
         json.dumps(line, ensure_ascii=False).encode() + end for line in HELLO
     )
     at = [0, *sorted(cut % (len(data) + 1) for cut in cuts), len(data)]
-    server.answers = [stream([data[a:b] for a, b in pairwise(at)])]
+    server.replies = [stream([data[a:b] for a, b in pairwise(at)])]
     assert provider.complete(REQUEST) == expected_hello()
 
 
@@ -115,7 +129,7 @@ def test_an_answer_without_its_end_marker_is_no_answer(server, provider):
     """PROVIDERS section 2: the server stops after 30 repeated tokens without a done line."""
     failed = failure(provider, server, stream(lines(*HELLO[:2])))
     assert failed.reason == "bad_response"
-    assert len(server.asked) == 1
+    assert len(server.seen) == 1
 
 
 def test_half_a_line_at_the_end_is_dropped(server, provider):
@@ -124,20 +138,20 @@ def test_half_a_line_at_the_end_is_dropped(server, provider):
 
 
 @pytest.mark.parametrize(
-    ("answer", "reason"),
+    ("reply", "reason"),
     [
         (stream([]), "bad_response"),
         (stream([b"hello\n"]), "bad_response"),
         (stream([b"[1]\n"]), "bad_response"),
-        (whole(b"<html>Sign in</html>", kind="text/html"), "bad_response"),
-        (whole(b"<html>Not found</html>", 404, "text/html"), "model_not_found"),
-        (whole(b"", 301), "provider_error"),
-        ([b"SSH-2.0-OpenSSH_9.2\r\n"], "bad_response"),
-        ([b""], "provider_unavailable"),
+        (answer(b"<html>Sign in</html>", kind="text/html"), "bad_response"),
+        (answer(b"<html>Not found</html>", 404, kind="text/html"), "model_not_found"),
+        (answer(b"", 301), "provider_error"),
+        (Reply([b"SSH-2.0-OpenSSH_9.2\r\n"], framing="raw"), "bad_response"),
+        (Reply(framing="raw"), "provider_unavailable"),
     ],
 )
-def test_what_is_no_answer_of_ollama_is_said_to_be_none(server, provider, answer, reason):
-    assert failure(provider, server, answer).reason == reason
+def test_what_is_no_answer_of_ollama_is_said_to_be_none(server, provider, reply, reason):
+    assert failure(provider, server, reply).reason == reason
 
 
 def test_a_line_past_the_limit_ends_the_call(server, provider):
@@ -146,19 +160,19 @@ def test_a_line_past_the_limit_ends_the_call(server, provider):
 
 
 def test_what_follows_the_end_marker_is_not_read(server, provider):
-    server.answers = [stream([*lines(*HELLO), b"garbage\n"])]
+    server.replies = [stream([*lines(*HELLO), b"garbage\n"])]
     assert provider.complete(REQUEST).text == "Hello 🍯"
 
 
 # -- errors ----------------------------------------------------------------------------------------
 
 
-def error(status: int, text: str) -> list[Piece]:
-    return whole({"error": text}, status, "application/json; charset=utf-8")
+def error(status: int, text: str) -> Reply:
+    return answer({"error": text}, status, kind="application/json; charset=utf-8")
 
 
 @pytest.mark.parametrize(
-    ("answer", "reason", "said"),
+    ("reply", "reason", "said"),
     [
         (error(404, "model 'llama3.1' not found"), "model_not_found", "ollama pull llama3.1"),
         (
@@ -191,16 +205,16 @@ def error(status: int, text: str) -> list[Piece]:
         ),
     ],
 )
-def test_an_error_becomes_its_reason_and_a_sentence_of_ours(server, provider, answer, reason, said):
-    failed = failure(provider, server, answer)
+def test_an_error_becomes_its_reason_and_a_sentence_of_ours(server, provider, reply, reason, said):
+    failed = failure(provider, server, reply)
     assert failed.reason == reason
     assert said in failed.message
 
 
 def test_an_error_line_fails_the_call_with_its_meaning(server, provider):
     """litellm#33622: an `{"error"}` line raised KeyError 'message', reported as a timeout."""
-    answer = stream([*lines(HELLO[0]), b'{"error":"an error was encountered while running"}\n'])
-    assert failure(provider, server, answer).reason == "provider_error"
+    broken = stream([*lines(HELLO[0]), b'{"error":"an error was encountered while running"}\n'])
+    assert failure(provider, server, broken).reason == "provider_error"
 
 
 def test_a_tool_call_that_ollama_could_not_read_is_an_error_of_its_own(server, provider):
@@ -220,17 +234,17 @@ def test_an_error_line_may_bring_its_status(server, provider):
 
 
 def test_an_error_may_be_an_object(server, provider):
-    answer = whole({"error": {"message": "model 'x' not found"}}, 404)
-    assert failure(provider, server, answer).reason == "model_not_found"
+    wrapped = answer({"error": {"message": "model 'x' not found"}}, 404)
+    assert failure(provider, server, wrapped).reason == "model_not_found"
 
 
 def test_a_busy_server_is_asked_again_before_anything_was_shown(server):
     busy = error(503, "server busy, please try again.  maximum pending requests exceeded")
-    busy[0] = busy[0].replace(b"Connection:", b"Retry-After: 0\r\nConnection:")
-    server.answers = [busy, stream(lines(*HELLO))]
+    busy.headers["Retry-After"] = "0"
+    server.replies = [busy, stream(lines(*HELLO))]
     provider = OllamaProvider(options(server, max_retries=1))
     assert provider.complete(REQUEST).text == "Hello 🍯"
-    assert len(server.asked) == 2
+    assert len(server.seen) == 2
     provider.close()
 
 
@@ -238,7 +252,7 @@ def test_nothing_is_asked_again_after_text_was_shown(server):
     provider = OllamaProvider(options(server, max_retries=2))
     broken = stream([*lines(HELLO[0]), b'{"error":"server busy, please try again"}\n'])
     assert failure(provider, server, broken, stream(lines(*HELLO))).reason == "overloaded"
-    assert len(server.asked) == 1
+    assert len(server.seen) == 1
     provider.close()
 
 
@@ -246,7 +260,7 @@ def test_a_silent_server_may_still_be_loading_its_model(server):
     """Seed A2: a load can take longer than the receive timeout, and the message says what to do."""
     provider = OllamaProvider(options(server, receive_timeout_ms=50))
     never = Event()
-    failed = failure(provider, server, [never])
+    failed = failure(provider, server, Reply([never], framing="raw"))
     never.set()
     assert failed.reason == "provider_timeout"
     assert "loading" in failed.message
@@ -270,12 +284,12 @@ def test_a_killed_call_closes_its_connection(server, provider):
     shown = Event()
     more = Event()
     rest = lines(HELLO[1]) * 4000
-    server.answers = [stream([*lines(HELLO[0]), more, *rest])]
+    server.replies = [stream([*lines(HELLO[0]), more, *rest])]
     call = gevent.spawn(provider.converse_stream, REQUEST, lambda text: shown.set())
     assert shown.wait(5)
     call.kill()
     more.set()
-    assert server.closed_by_client.wait(5)
+    assert server.left.wait(5)
 
 
 # -- headers, names, seams -------------------------------------------------------------------------
@@ -285,7 +299,7 @@ def test_the_key_travels_as_a_bearer_token_and_nowhere_else(server, caplog):
     caplog.set_level(logging.DEBUG)
     provider = OllamaProvider(options(server, api_key=Secret("key-of-the-operator")))
     failed = failure(provider, server, error(401, "unauthorized key-of-the-operator"))
-    assert server.asked[0].headers["authorization"] == "Bearer key-of-the-operator"
+    assert server.seen[0].headers["authorization"] == "Bearer key-of-the-operator"
     assert "key-of-the-operator" not in failed.message
     assert "key-of-the-operator" not in caplog.text
     assert "secret prompt" not in caplog.text
@@ -293,17 +307,17 @@ def test_the_key_travels_as_a_bearer_token_and_nowhere_else(server, caplog):
 
 
 def test_a_prefix_of_the_address_is_kept(server):
-    provider = OllamaProvider(options(server, base_url=f"{server.address}/ollama"))
-    server.answers = [stream(lines(*HELLO))]
+    provider = OllamaProvider(options(server, base_url=f"{server.url}/ollama"))
+    server.replies = [stream(lines(*HELLO))]
     provider.complete(REQUEST)
-    assert server.asked[0].path == "/ollama/api/chat"
+    assert server.seen[0].path == "/ollama/api/chat"
     provider.close()
 
 
 def test_the_address_to_bind_to_is_read_as_this_machine(server):
     """ollama-python#471: a client connected to 0.0.0.0."""
     provider = OllamaProvider(options(server, base_url=f"http://0.0.0.0:{server.port}"))
-    server.answers = [stream(lines(*HELLO))]
+    server.replies = [stream(lines(*HELLO))]
     assert provider.complete(REQUEST).text == "Hello 🍯"
     assert provider.host == f"127.0.0.1:{server.port}"
     provider.close()
@@ -320,7 +334,7 @@ def test_it_is_a_provider_with_tools_and_streams(provider):
 
 def test_a_prompt_that_filled_its_context_is_a_warning(server):
     provider = OllamaProvider(options(server, num_ctx=11))
-    server.answers = [stream(lines(*HELLO))]
+    server.replies = [stream(lines(*HELLO))]
     reply = provider.complete(REQUEST)
     assert reply.text == "Hello 🍯"
     assert reply.warnings == ("truncated_prompt",)
@@ -330,21 +344,21 @@ def test_a_prompt_that_filled_its_context_is_a_warning(server):
 # -- the slot local --------------------------------------------------------------------------------
 
 
-def local(server: Replay, model: str = "llama3.1", **given) -> OllamaProvider:
+def local(server: ReplayServer, model: str = "llama3.1", **given) -> OllamaProvider:
     given = options(server, model=model, **given)
     return OllamaProvider(given, guard=LocalGuard(given.base_url, allow_remote=given.allow_remote))
 
 
+HERE = answer({"capabilities": ["completion", "tools"]})
 REMOTE = {"remote_host": "https://ollama.com:443", "remote_model": "gpt-oss:120b"}
 
 
 @pytest.mark.parametrize("shown", [REMOTE, {"remote_model": "x"}, {"remote_host": "https://x"}])
 def test_a_model_that_runs_elsewhere_is_refused_before_the_prompt_leaves(server, shown):
-    server.paths["/api/show"] = whole(shown)
     provider = local(server)
-    assert failure(provider, server, stream(lines(*HELLO))).reason == "not_local"
-    assert [each.path for each in server.asked] == ["/api/show"]
-    assert server.asked[0].json == {"model": "llama3.1"}
+    assert failure(provider, server, answer(shown)).reason == "not_local"
+    assert paths(server) == ["/api/show"]
+    assert server.seen[0].json == {"model": "llama3.1"}
     assert "llama3.1" in provider.boot_check().fault
     provider.close()
 
@@ -354,30 +368,28 @@ def test_a_name_that_says_cloud_is_refused_without_asking(server, model):
     provider = local(server, model)
     assert failure(provider, server, stream(lines(*HELLO))).reason == "not_local"
     assert model in provider.boot_check().fault
-    assert server.asked == []
+    assert server.seen == []
     provider.close()
 
 
 def test_a_slot_may_allow_remote_models(server):
-    server.answers = [stream(lines({**HELLO[-1], **REMOTE}))]
+    server.replies = [stream(lines({**HELLO[-1], **REMOTE}))]
     provider = local(server, "gpt-oss:120b-cloud", allow_remote=True)
     assert provider.complete(REQUEST).stop_reason == "end_turn"
-    assert [each.path for each in server.asked] == ["/api/chat"]
+    assert paths(server) == ["/api/chat"]
     assert provider.boot_check().fault is None
     provider.close()
 
 
 def test_each_turn_asks_anew_where_the_model_runs(server):
     """An alias can be pointed elsewhere at any time; only a tool loop believes the last answer."""
-    server.paths["/api/show"] = whole({"capabilities": ["tools"]})
     call = {"function": {"name": "a__b", "arguments": {}}}
     wants = {"message": {"role": "assistant", "content": "", "tool_calls": [call]}, "done": True}
-    server.answers = [whole(wants), stream(lines(*HELLO))]
+    server.replies = [HERE, answer(wants), stream(lines(*HELLO))]
     provider = local(server)
     provider.complete(with_round(provider.converse(REQUEST)))
-    assert [each.path for each in server.asked] == ["/api/show", "/api/chat", "/api/chat"]
-    server.paths["/api/show"] = whole(REMOTE)
-    assert failure(provider, server, stream(lines(*HELLO))).reason == "not_local"
+    assert paths(server) == ["/api/show", "/api/chat", "/api/chat"]
+    assert failure(provider, server, answer(REMOTE)).reason == "not_local"
     provider.close()
 
 
@@ -390,11 +402,11 @@ def with_round(reply: ModelReply) -> ModelRequest:
 
 def test_an_answer_that_comes_from_elsewhere_fails_the_turn(server):
     """The model was replaced between the question and the answer."""
-    server.paths["/api/show"] = whole({"capabilities": []})
     provider = local(server)
-    assert failure(provider, server, stream(lines({**HELLO[0], **REMOTE}))).reason == "not_local"
+    line = {**HELLO[0], **REMOTE}
+    assert failure(provider, server, HERE, stream(lines(line))).reason == "not_local"
     plain = {**HELLO[-1], **REMOTE}
-    assert failure(provider, server, whole(plain)).reason == "not_local"
+    assert failure(provider, server, HERE, answer(plain)).reason == "not_local"
     provider.close()
 
 
@@ -404,36 +416,35 @@ def test_a_host_elsewhere_is_refused_before_anything_is_sent(server):
     provider = OllamaProvider(given, guard=guard)
     failed = failure(provider, server, stream(lines(*HELLO)))
     assert failed.reason == "not_local"
-    assert server.asked == []
+    assert server.seen == []
     assert provider.boot_check().fault
     provider.close()
 
 
 def test_the_connection_goes_to_the_address_that_was_checked(server):
     """The name itself could not be resolved here: nothing but the guard's address is used."""
-    server.paths["/api/show"] = whole({"capabilities": []})
-    server.answers = [stream(lines(*HELLO))]
+    server.replies = [HERE, stream(lines(*HELLO))]
     given = options(server, base_url=f"http://models.example:{server.port}")
     guard = LocalGuard(given.base_url, resolver=lambda host, port: ("127.0.0.1",))
     provider = OllamaProvider(given, guard=guard)
     assert provider.complete(REQUEST).text == "Hello 🍯"
-    assert server.asked[0].headers["host"] == f"models.example:{server.port}"
+    assert server.seen[0].headers["host"] == f"models.example:{server.port}"
     provider.close()
 
 
 def test_a_model_that_is_not_there_is_a_warning_at_boot_and_a_failure_at_the_turn(server):
-    server.paths["/api/show"] = error(404, "model 'llama3.1' not found")
+    server.replies = [error(404, "model 'llama3.1' not found")]
     provider = local(server)
     boot = provider.boot_check()
     assert boot.fault is None
     assert "ollama pull llama3.1" in boot.warning
-    assert failure(provider, server, stream(lines(*HELLO))).reason == "model_not_found"
+    assert failure(provider, server, *server.replies).reason == "model_not_found"
     provider.close()
 
 
 def test_a_server_that_does_not_say_where_the_model_runs_is_a_warning_at_boot(server):
     never = Event()
-    server.paths["/api/show"] = [never]
+    server.replies = [Reply([never], framing="raw")]
     provider = local(server)
     boot = provider.boot_check(limit_ms=50)
     never.set()

@@ -159,6 +159,11 @@ def test_a_missing_count_is_unknown_and_not_zero():
     assert reply_from(body({"content": "x"})).usage == Usage()
 
 
+def test_what_a_cache_had_is_counted_apart():
+    answer = body({"content": "x"}, prompt_eval_count=10, prompt_eval_cached_count=8, eval_count=1)
+    assert reply_from(answer).usage == Usage(input=2, output=1, cache_read=8)
+
+
 def test_a_count_that_is_no_number_is_unknown():
     answer = body({"content": "x"}, prompt_eval_count="many", eval_count=True)
     assert reply_from(answer).usage == Usage()
