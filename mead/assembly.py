@@ -11,6 +11,9 @@ from mead.config import Settings
 from mead.control.server import Call, ControlServer
 from mead.errors import ConfigurationError, NotPatched
 from mead.handlers import Handlers, configured
+from mead.ledger.journal import Journal
+from mead.ledger.ledger import Ledger, LedgerHandle
+from mead.ledger.totals import Totals
 from mead.protocols import Provider, SessionStore, TurnHandler
 from mead.providers.factory import boot_check, build_provider
 from mead.sessions.echo import EchoHandler
@@ -24,7 +27,7 @@ log = logging.getLogger(__name__)
 
 
 class Parts:
-    """Everything that a `Mead` holds.  Nothing runs before `start`, nothing is left after `stop`."""
+    """Everything that a `Mead` holds; nothing runs before `start` or after `stop`."""
 
     store: SessionStore
     tree: Tree
@@ -39,6 +42,7 @@ class Parts:
         control_calls: Callable[[], Mapping[str, Call]],
     ) -> None:
         """Make what needs no disk and no network.  Raises ConfigurationError."""
+        self._sender = sender
         self._settings = settings
         self._control_calls = control_calls
         self._tool_tasks = TaskSupervisor("tool calls")
@@ -107,9 +111,23 @@ class Parts:
         return Tree(
             self._settings,
             store=self.store,
-            start_ledger=lambda: TaskSupervisor("ledger"),
+            start_ledger=self._start_ledger,
             start_control=self._start_control if self._settings.storage.directory else None,
         )
+
+    def _start_ledger(self) -> Child:
+        store, storage = self.store, self._settings.storage
+        if not isinstance(store, FileStore):
+            return LedgerHandle(Ledger(self._sender, None))
+
+        def open_journal(totals: Totals) -> Journal:
+            return Journal(
+                store.open_journal(totals.apply, totals.clear),
+                sync=storage.fsync in ("always", "turn"),
+                maximum_bytes=storage.ledger_journal_max_bytes,
+            )
+
+        return LedgerHandle(Ledger(self._sender, open_journal))
 
     def _start_control(self) -> Child:
         directory = self._settings.storage.directory

@@ -24,6 +24,7 @@ from mead.storage.directory import (
 from mead.storage.disk import Disk, FileEntry, RealDisk
 from mead.storage.faults import refused
 from mead.storage.files import scan
+from mead.storage.journal_file import open_journal
 from mead.storage.log import RecordLog
 from mead.storage.repair import repair_log
 from mead.storage.syncer import Syncer
@@ -114,6 +115,12 @@ class FileStore:
             return repair_log(self._disk, path)
         except FileNotFoundError:
             raise SessionNotFound from None
+
+    def open_journal(
+        self, on_event: Callable[[Any], None], restart: Callable[[], None]
+    ) -> RecordLog:
+        """The ledger's journal; see `journal_file.open_journal`."""
+        return open_journal(self._disk, self._directory, on_event, restart)
 
     def close(self) -> None:
         """Close every log that is open, end the syncer and the disk's threads."""
