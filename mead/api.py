@@ -148,6 +148,7 @@ class Mead:
         route: str | None = None,
         tools: str | None = None,
         interaction: Interaction | None = None,
+        on_text: Callable[[str], None] | None = None,
         turn_id: str | None = None,
     ) -> str:
         """Run one turn and return its output; see `submit`, which also returns the turn."""
@@ -157,6 +158,7 @@ class Mead:
             route=route,
             tools=tools,
             interaction=interaction,
+            on_text=on_text,
             turn_id=turn_id,
         ).output
 
@@ -168,14 +170,16 @@ class Mead:
         route: str | None = None,
         tools: str | None = None,
         interaction: Interaction | None = None,
+        on_text: Callable[[str], None] | None = None,
         turn_id: str | None = None,
     ) -> TurnReceipt:
         """Run one turn, after those that wait already, and return its output and record.
 
         `text`: 1 to 100 000 characters.  `route`: auto, local or cloud; None is
         `runtime.default_route`.  `tools`: "effect" also shows the model tools with side effects.
-        `interaction`: the person to ask before each tool call.  `turn_id`: an id of the caller's
-        choice, a UUID version 4.
+        `interaction`: the person to ask before each tool call.  `on_text`: called in the turn's
+        task with each fragment of the answer as it grows; it must not wait or raise.  `turn_id`: an
+        id of the caller's choice, a UUID version 4.
         Raises InvalidInput, InvalidRoute, InvalidInteraction, SessionNotFound, Busy,
         PersistenceError (all before anything is recorded), TurnFailed, TurnTimeout, TurnCancelled,
         SessionStopped, SessionCrashed.  Blocks on: the turns before this one and the turn itself.
@@ -187,6 +191,7 @@ class Mead:
             route=arguments.route(route),
             tools=arguments.tools(tools),
             interaction=arguments.interaction(interaction),
+            on_text=on_text,
         )
         receipt: TurnReceipt = self._ask_server(session_id, message)
         return receipt

@@ -1,5 +1,6 @@
 """The public calls of Mead, as its faces use them."""
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, Literal, Protocol
 
@@ -34,6 +35,7 @@ class SessionAPI(Protocol):
         route: str | None = None,
         tools: str | None = None,
         interaction: Interaction | None = None,
+        on_text: Callable[[str], None] | None = None,
         turn_id: str | None = None,
     ) -> TurnReceipt: ...
 

@@ -30,6 +30,20 @@ class TurnContext:
     clock: Clock
     report: Callable[[TurnFacts], None]
     """Keeps the facts known so far: they stay on the turn even if it fails or times out."""
+    on_text: Callable[[str], None] | None = None
+    """Watches the answer grow, beside the interaction and without a say; never waits or raises."""
+
+    @property
+    def is_watched(self) -> bool:
+        """Whether anyone wants the answer as it grows."""
+        return self.interaction is not None or self.on_text is not None
+
+    def text_delta(self, text: str) -> None:
+        """Show the next fragment of the answer to everyone who watches it grow."""
+        if self.interaction is not None:
+            self.interaction.text_delta(text)
+        if self.on_text is not None:
+            self.on_text(text)
 
 
 class TurnHandler(Protocol):

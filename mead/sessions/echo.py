@@ -12,6 +12,5 @@ class EchoHandler:
     def handle_turn(self, history: Sequence[Turn], text: str, context: TurnContext) -> str:
         """The text itself."""
         del history
-        if context.interaction is not None:
-            context.interaction.text_delta(text)
+        context.text_delta(text)
         return text

@@ -8,6 +8,7 @@ deadline or a cancel closes it in the history -> the submitter gets its receipt 
 import logging
 import time
 from collections import deque
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, Final
 
@@ -55,6 +56,7 @@ class Submit:
     route: RequestedRoute | None
     tools: ToolLevel | None
     interaction: Interaction | None
+    on_text: Callable[[str], None] | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -195,6 +197,7 @@ class SessionServer(Actor):
             route=submit.route,
             tools=submit.tools,
             interaction=submit.interaction,
+            on_text=submit.on_text,
             clock=running.deadline,
             report=running.report,
         )
