@@ -64,7 +64,7 @@ def tools(value: object) -> ToolLevel | None:
     """The `tools` option."""
     if value not in (None, "effect"):
         raise InvalidInput('tools must be "effect" or left out')
-    return cast("ToolLevel | None", value)
+    return value
 
 
 def interaction(value: object) -> Interaction | None:

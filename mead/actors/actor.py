@@ -271,7 +271,7 @@ class Actor:
         """Runs in the hub.  A greenlet killed before its first step never entered `_loop`."""
         if not self._began:
             self._began = True
-            cleanup = Greenlet.spawn(self._teardown, KILLED)
+            cleanup: AnyGreenlet = Greenlet.spawn(self._teardown, KILLED)
             cleanup.rawlink(self._greenlet_ended)
             return
         watchers, self._watchers = self._watchers, ()

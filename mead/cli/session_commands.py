@@ -1,6 +1,7 @@
 """`flask mead sessions ...`."""
 
 import os
+from dataclasses import asdict
 from pathlib import Path
 
 import click
@@ -8,6 +9,7 @@ import click
 from mead.cli.group import mead_group
 from mead.cli.output import json_option, print_json, print_table
 from mead.cli.runtime import connected
+from mead.export import ExportFormat
 from mead.turn import Turn, iso_ms
 
 
@@ -22,15 +24,15 @@ def list_(as_json: bool) -> None:
     """List the stored conversations, newest first."""
     with connected() as runtime:
         entries = runtime.list_sessions()
-    rows = [(entry.session_id, iso_ms(entry.updated_at), entry.running) for entry in entries]
     if as_json:
-        print_json(
-            [dict(zip(("session_id", "updated_at", "running"), row, strict=True)) for row in rows]
-        )
+        print_json([{**asdict(entry), "updated_at": iso_ms(entry.updated_at)} for entry in entries])
     else:
         print_table(
             ("session", "updated", "state"),
-            [(id_, at, "running" if running else "stopped") for id_, at, running in rows],
+            [
+                (each.session_id, iso_ms(each.updated_at), "running" if each.running else "stopped")
+                for each in entries
+            ],
         )
 
 
@@ -132,18 +134,18 @@ def repair(session: str, as_json: bool) -> None:
     The damaged file is kept beside the repaired one.
     """
     with connected() as runtime:
-        outcome = runtime.repair_session(session)
+        report = runtime.repair_session(session)
     if as_json:
-        print_json(outcome)
+        print_json(asdict(report))
     else:
-        print_table(("what", "value"), list(outcome.items()))
+        print_table(("what", "value"), list(asdict(report).items()))
 
 
 @sessions.command()
 @click.argument("session")
 @click.option("--format", "format_", type=click.Choice(["jsonl", "markdown"]), default="jsonl")
 @click.option("--output", type=click.Path(dir_okay=False, path_type=Path), help="A new file, 0600.")
-def export(session: str, format_: str, output: Path | None) -> None:
+def export(session: str, format_: ExportFormat, output: Path | None) -> None:
     """Export a conversation as JSON Lines or Markdown."""
     with connected() as runtime:
         text = runtime.export_session(session, format_)

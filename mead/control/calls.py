@@ -1,7 +1,6 @@
 """What may be called through the control socket."""
 
 from collections.abc import Mapping
-from dataclasses import asdict
 
 from mead.control.server import Call
 from mead.protocols import OperatorAPI
@@ -20,7 +19,7 @@ def control_calls(api: OperatorAPI) -> Mapping[str, Call]:
         "delete_session": api.delete_session,
         "list_sessions": api.list_sessions,
         "compact_session": api.compact_session,
-        "repair_session": lambda session_id: asdict(api.repair_session(session_id)),
+        "repair_session": api.repair_session,
         "export_session": api.export_session,
         "usage": api.usage,
         "session_usage": api.session_usage,

@@ -9,7 +9,8 @@ from typing import Any, Final
 from mead.control import wire
 from mead.control.lines import LineReader, socket_address
 from mead.errors import MeadError, PersistenceError
-from mead.protocols import Interaction, StoredSession, ToolUse, TurnReceipt
+from mead.export import ExportFormat
+from mead.protocols import Interaction, RepairReport, StoredSession, ToolUse, TurnReceipt
 from mead.turn import Turn, TurnFacts
 
 CONNECT_TIMEOUT_S: Final = 5.0
@@ -109,7 +110,11 @@ class ControlClient:
     def list_sessions(self) -> list[StoredSession]:
         """See Mead.list_sessions."""
         return [
-            StoredSession(**{**row, "updated_at": datetime.fromisoformat(row["updated_at"])})
+            StoredSession(
+                session_id=row["session_id"],
+                updated_at=datetime.fromisoformat(row["updated_at"]),
+                running=row["running"],
+            )
             for row in self.call("list_sessions")
         ]
 
@@ -118,13 +123,13 @@ class ControlClient:
         before, after = self.call("compact_session", session_id=session_id)
         return before, after
 
-    def export_session(self, session_id: str, format_: str = "jsonl") -> str:
+    def export_session(self, session_id: str, format_: ExportFormat = "jsonl") -> str:
         """See Mead.export_session."""
         return self.call("export_session", session_id=session_id, format_=format_)
 
-    def repair_session(self, session_id: str) -> dict[str, int]:
+    def repair_session(self, session_id: str) -> RepairReport:
         """See Mead.repair_session."""
-        return self.call("repair_session", session_id=session_id)
+        return RepairReport(**self.call("repair_session", session_id=session_id))
 
     def usage(self, *, recent: int = 20) -> dict[str, Any]:
         """See Mead.usage."""

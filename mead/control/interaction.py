@@ -23,7 +23,7 @@ class RemoteInteraction:
         self._lock = RLock()
         self._gone = False
         self._next_key = 0
-        self._waiting: dict[int, AsyncResult] = {}
+        self._waiting: dict[int, AsyncResult[Any]] = {}
 
     def routed(self, facts: TurnFacts) -> None:
         """See Interaction."""
@@ -64,7 +64,8 @@ class RemoteInteraction:
         if self._gone:
             return None
         self._next_key += 1
-        key, waiting = self._next_key, AsyncResult()
+        key = self._next_key
+        waiting: AsyncResult[Any] = AsyncResult()
         self._waiting[key] = waiting
         self._event(**event, key=key)
         waiting.wait(ANSWER_TIMEOUT_S)

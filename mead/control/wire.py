@@ -15,7 +15,7 @@ import orjson
 
 from mead import errors
 from mead.errors import MeadError, TurnFailed
-from mead.protocols import StoredSession, ToolUse, TurnReceipt
+from mead.protocols import RepairReport, StoredSession, ToolUse, TurnReceipt
 from mead.turn import Turn, TurnFacts, iso_ms
 
 SOCKET_NAME: Final = "control.sock"
@@ -45,7 +45,7 @@ def _plain(value: object) -> object:
             return value.encode()
         case StoredSession():
             return {**asdict(value), "updated_at": iso_ms(value.updated_at)}
-        case ToolUse() | TurnFacts():
+        case ToolUse() | TurnFacts() | RepairReport():
             return asdict(value)
         case Mapping():
             return dict(cast("Mapping[str, Any]", value))
