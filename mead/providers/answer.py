@@ -111,10 +111,10 @@ class Answer:
                 raise ProviderFault("bad_response", f"the answer is larger than {limit} bytes")
         return bytes(held)
 
-    def refusal_body(self) -> bytes:
+    def refusal_body(self, within_ms: float = _ERROR_BODY_MS) -> bytes:
         """The body of an error answer, as much of it as comes soon.  Never raises."""
         held = bytearray()
-        with _within(_ERROR_BODY_MS), suppress(ProviderFault):  # the status says enough
+        with _within(within_ms), suppress(ProviderFault):  # the status says enough
             for part in self.chunks():
                 held += part
                 if len(held) > MAX_ERROR_BYTES:

@@ -112,9 +112,10 @@ class Finding:
 def is_passing(status: int, reason: str) -> bool:
     """Whether the same request may succeed a moment later.
 
-    A status under 400 means an error inside an answer that had begun well.
+    A good status means an error inside an answer that had begun well.
     """
-    return reason in _PASSING_REASONS and (status < 400 or status in _RETRIED_STATUSES)
+    told = 200 <= status < 300 or status in _RETRIED_STATUSES
+    return told and reason in _PASSING_REASONS
 
 
 def reason_for_status(status: int) -> str:

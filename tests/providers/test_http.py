@@ -352,6 +352,14 @@ def test_a_connection_that_closes_without_an_answer_is_unavailable():
         assert fault_of(client).reason == "provider_unavailable"
 
 
+def test_the_body_of_a_refusal_is_waited_for_only_a_while():
+    drip = [step for _ in range(50) for step in (b"x", lambda: gevent.sleep(0.05))]
+    with ReplayServer(Reply(drip, 500)) as server, client_of(server.url) as client:
+        taken = client.run(POST, lambda got: got.refusal_body(within_ms=120))
+        assert 0 < len(taken) < 50
+        assert server.left.wait(BOUND_S)
+
+
 def test_a_body_without_end_is_cut_at_the_limit():
     def read(got):
         return got.body(limit=100_000)
