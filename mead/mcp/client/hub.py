@@ -1,0 +1,259 @@
+"""The hub: one connection per configured server, and the tools that a turn may see and run.
+
+    Hub (one_for_one)
+    +-- tasks              what waits for a server
+    +-- connection NAME    one for each entry of mcp.servers
+
+`tools_for` and `call_tool` run in the caller's greenlet and never wait for a connection's mailbox;
+they read the catalog.  A server that is dead or misconfigured costs its own tools alone.
+Source: seed A6, SPEC section 7.
+"""
+
+import logging
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
+from typing import Any, Final, cast
+
+from mead.actors.actor import ActorRef
+from mead.actors.exits import ActorDied, CallTimeout
+from mead.actors.supervisor import ChildSpec, Supervisor
+from mead.actors.tasks import TaskSupervisor, wait_all
+from mead.config import ServerSettings
+from mead.mcp.client.catalog import Catalog, Line
+from mead.mcp.client.connection import BACKOFF_MS, Connection, Renew, State
+from mead.mcp.client.faults import ServerFault
+from mead.mcp.client.offers import Offer
+from mead.mcp.client.policy import Grant, Policy
+from mead.mcp.client.results import error_outcome, outcome
+from mead.mcp.client.stdio_transport import StdioTransport
+from mead.mcp.client.transport import Transport
+from mead.protocols import Tool, ToolOutcome
+from mead.turn import ToolLevel
+
+log = logging.getLogger(__name__)
+
+MAX_RESTARTS: Final = 20
+MAX_SECONDS: Final = 5.0
+"""Only a bug ends a connection's actor; a server never does."""
+
+STOP_MS: Final = 10_000
+
+_SENT_AGAIN: Final = frozenset({"unknown_session", "unreachable"})
+"""Faults after which the server has certainly not run the call."""
+
+_NO_TOOL: Final = ToolOutcome(text="There is no such tool.", is_error=True)
+_NOT_ALLOWED: Final = ToolOutcome(
+    text="This tool has side effects, and this turn may not use such tools.", is_error=True
+)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ServerStatus:
+    """How a configured server does."""
+
+    name: str
+    transport: str
+    state: State
+    fault: str | None
+    """Why it is not connected."""
+    revision: str | None
+    server: str | None
+    """Its own name and version."""
+    granted: tuple[Tool, ...]
+    """Tools that the configuration lists and the server offers."""
+    missing: tuple[str, ...]
+    """Tools that the configuration lists and the connected server does not offer."""
+    not_granted: tuple[tuple[str, str], ...]
+    """Name and description of what else it offers; no model sees these."""
+
+
+class Hub(Supervisor):
+    """See the module.  Implements mead.protocols.ToolHub."""
+
+    def __init__(
+        self, servers: Sequence[ServerSettings], *, backoff_ms: Sequence[int] = BACKOFF_MS
+    ) -> None:
+        """Raises ConfigurationError."""
+        self._servers = {server.name: server for server in servers}
+        self._policy = Policy(servers)
+        self._catalog = Catalog()
+        self._shown: dict[ToolLevel | None, tuple[int, tuple[Tool, ...]]] = {}
+        self._connections: dict[str, Connection] = {}
+        self._backoff_ms = backoff_ms
+        specs = [ChildSpec(id="tasks", start=lambda: TaskSupervisor("hub tasks"))]
+        specs += [
+            ChildSpec(
+                id=f"connection {server.name}",
+                start=partial(self._start_connection, server),
+                shutdown_ms=STOP_MS,
+            )
+            for server in servers
+        ]
+        super().__init__(
+            "hub",
+            specs,
+            strategy="one_for_one",
+            max_restarts=MAX_RESTARTS,
+            max_seconds=MAX_SECONDS,
+        )
+
+    # -- lifetime ----------------------------------------------------------------------------------
+
+    def _start_connection(self, server: ServerSettings) -> ActorRef:
+        connection = Connection(
+            server,
+            catalog=self._catalog,
+            tasks=self._tasks,
+            make_transport=make_transport,
+            backoff_ms=self._backoff_ms,
+        )
+        self._connections[server.name] = connection
+        return connection.start()
+
+    @property
+    def _tasks(self) -> TaskSupervisor:
+        return cast("TaskSupervisor", self.child("tasks"))
+
+    def start(self) -> "Hub":
+        """Begin to connect.  Blocks on: nothing; no server delays the boot."""
+        super().start()
+        return self
+
+    def stop(self, timeout_ms: float | None = None) -> None:
+        """End every connection, all at the same time: a server may take seconds to leave."""
+        self._stopping = True
+        tasks = self.child("tasks")
+        if isinstance(tasks, TaskSupervisor):
+            stops = [
+                tasks.start(partial(connection.ref.stop, STOP_MS), name=f"stop {name}")
+                for name, connection in self._connections.items()
+            ]
+            wait_all(stops, STOP_MS)
+        super().stop(timeout_ms)
+
+    # -- ToolHub -----------------------------------------------------------------------------------
+
+    def tools_for(self, level: ToolLevel | None) -> tuple[Tool, ...]:
+        """See ToolHub: in the order of the configuration."""
+        self._catalog.refresh_stale()
+        known = self._shown.get(level)
+        if known is not None and known[0] == self._catalog.version:
+            return known[1]
+        tools = tuple(
+            tool
+            for grant in self._policy.grants.values()
+            if grant.visible(level) and (tool := self._tool(grant)) is not None
+        )
+        self._shown[level] = (self._catalog.version, tools)
+        return tools
+
+    def call_tool(
+        self, name: str, arguments: Mapping[str, Any], level: ToolLevel | None
+    ) -> ToolOutcome:
+        """See ToolHub."""
+        grant = self._policy.grants.get(name)
+        if grant is None:
+            return _NO_TOOL
+        if not grant.visible(level):
+            return _NOT_ALLOWED
+        try:
+            return self._call(grant, arguments)
+        except ServerFault as fault:
+            log.info("%s: %s", name, fault.code)
+            return error_outcome(fault)
+
+    def _call(self, grant: Grant, arguments: Mapping[str, Any]) -> ToolOutcome:
+        timeout_ms: float = self._servers[grant.server].call_timeout_ms
+        line = self._line(grant)
+        started = time.monotonic()
+        try:
+            return outcome(_request(line, grant.tool, arguments, timeout_ms))
+        except ServerFault as fault:
+            if fault.code not in _SENT_AGAIN:
+                raise
+            left_ms = timeout_ms - (time.monotonic() - started) * 1000
+            if not self._renewed(grant.server, line, left_ms):
+                raise
+        left_ms = max(1, timeout_ms - (time.monotonic() - started) * 1000)
+        return outcome(_request(self._line(grant), grant.tool, arguments, left_ms))
+
+    def _renewed(self, server: str, line: Line, timeout_ms: float) -> bool:
+        try:
+            return bool(self._connections[server].ref.call(Renew(line.peer), timeout_ms))
+        except (ActorDied, CallTimeout):
+            return False
+
+    def _line(self, grant: Grant) -> Line:
+        """Raises ServerFault."""
+        line = self._catalog.line(grant.server)
+        if line is None:
+            raise ServerFault("not_connected", f"the tool server {grant.server} is not connected")
+        if grant.tool not in line.offers:
+            raise ServerFault("not_connected", f"{grant.server} does not offer this tool now")
+        return line
+
+    def _tool(self, grant: Grant) -> Tool | None:
+        line = self._catalog.line(grant.server)
+        offer = None if line is None else line.offers.get(grant.tool)
+        if offer is None:
+            return None
+        return Tool(
+            name=grant.name,
+            server=grant.server,
+            tool=grant.tool,
+            kind=grant.kind,
+            description=offer.description,
+            schema=offer.schema,
+        )
+
+    # -- for commands ------------------------------------------------------------------------------
+
+    def status(self) -> tuple[ServerStatus, ...]:
+        """How every configured server does, now."""
+        return tuple(self._status(server) for server in self._servers.values())
+
+    def _status(self, server: ServerSettings) -> ServerStatus:
+        connection = self._connections.get(server.name)
+        line = self._catalog.line(server.name)
+        offers: Mapping[str, Offer] = {} if line is None else line.offers
+        grants = [one for one in self._policy.grants.values() if one.server == server.name]
+        tools = [tool for grant in grants if (tool := self._tool(grant)) is not None]
+        missing = [] if line is None else [one.tool for one in grants if one.tool not in offers]
+        agreement = None if connection is None else connection.agreement
+        fault = None if connection is None else connection.fault
+        return ServerStatus(
+            name=server.name,
+            transport=server.transport,
+            state="connecting" if connection is None else connection.state,
+            fault=None if fault is None else str(fault),
+            revision=None if agreement is None else agreement.version,
+            server=None if agreement is None else agreement.server,
+            granted=tuple(tools),
+            missing=tuple(missing),
+            not_granted=tuple(
+                (name, offer.description)
+                for name, offer in offers.items()
+                if name not in server.tools
+            ),
+        )
+
+
+def _request(
+    line: Line, tool: str, arguments: Mapping[str, Any], timeout_ms: float
+) -> Mapping[str, Any]:
+    offer = line.offers[tool]
+    return line.peer.request(
+        "tools/call",
+        {"name": tool, "arguments": arguments},
+        timeout_ms=timeout_ms,
+        headers=offer.headers(arguments),
+    )
+
+
+def make_transport(server: ServerSettings, tasks: TaskSupervisor) -> Transport:
+    """The transport that the settings name."""
+    if server.transport == "stdio":
+        return StdioTransport(server, tasks)
+    raise NotImplementedError
