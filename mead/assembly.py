@@ -6,6 +6,7 @@ from contextlib import ExitStack
 
 from mead.actors.exits import Child
 from mead.actors.green import is_patched
+from mead.actors.supervisor import ChildSpec, Supervisor
 from mead.actors.tasks import TaskSupervisor
 from mead.config import Settings
 from mead.control.server import Call, ControlServer
@@ -15,6 +16,7 @@ from mead.ledger.journal import Journal
 from mead.ledger.ledger import Ledger, LedgerHandle
 from mead.ledger.totals import Totals
 from mead.protocols import Provider, SessionStore, TurnHandler
+from mead.providers.embedded import EmbeddedProvider
 from mead.providers.factory import boot_check, build_provider
 from mead.sessions.echo import EchoHandler
 from mead.storage import lock
@@ -67,6 +69,10 @@ class Parts:
         with ExitStack() as held:
             self.store = self._open_store(held, lock_wait_ms)
             self._check_slots()
+            for provider in self._providers.values():
+                close = getattr(provider, "close", None)
+                if callable(close):
+                    held.callback(close)
             self.tree = self._new_tree()
             held.callback(self.tree.stop)
             self.tree.start()
@@ -112,6 +118,7 @@ class Parts:
             self._settings,
             store=self.store,
             start_ledger=self._start_ledger,
+            start_models=self._start_models,
             start_control=self._start_control if self._settings.storage.directory else None,
         )
 
@@ -128,6 +135,16 @@ class Parts:
             )
 
         return LedgerHandle(Ledger(self._sender, open_journal))
+
+    def _start_models(self) -> Child:
+        specs = [
+            ChildSpec(id=slot, start=provider.start_server)
+            for slot, provider in self._providers.items()
+            if isinstance(provider, EmbeddedProvider)
+        ]
+        return Supervisor(
+            "models", specs, strategy="one_for_one", max_restarts=3, max_seconds=5
+        ).start()
 
     def _start_control(self) -> Child:
         directory = self._settings.storage.directory

@@ -6,14 +6,13 @@ from pathlib import Path
 
 import click
 
-from mead.cli.group import mead_group
 from mead.cli.output import json_option, print_json, print_table
 from mead.cli.runtime import connected
 from mead.export import ExportFormat
 from mead.turn import Turn, iso_ms
 
 
-@mead_group.group()
+@click.group()
 def sessions() -> None:
     """Look after stored conversations."""
 

@@ -6,7 +6,6 @@ from typing import Literal
 
 import click
 
-from mead.cli.group import mead_group
 from mead.cli.output import json_option, print_json
 from mead.cli.runtime import Runtime, connected
 from mead.cli.terminal import TerminalInteraction, read_line
@@ -20,7 +19,7 @@ route_option = click.option(
 )
 
 
-@mead_group.command()
+@click.command()
 @click.argument("text")
 @route_option
 @json_option
@@ -43,7 +42,7 @@ def ask(text: str, route: str | None, as_json: bool) -> None:
         _finish(receipt, person)
 
 
-@mead_group.command()
+@click.command()
 @click.argument("session", required=False)
 @route_option
 @click.option(

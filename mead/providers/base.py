@@ -2,7 +2,7 @@
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
-from typing import Final
+from typing import Final, cast
 
 from mead.config.settings import ProviderOptions
 from mead.protocols import ModelReply, ModelRequest
@@ -14,6 +14,9 @@ from mead.providers.shape import Json, as_object, dumped, read_json, read_object
 
 _PAGES: Final = ("text/html", "application/xhtml+xml", "text/xml", "application/xml")
 """What a proxy, a login page or the wrong port answers with status 200."""
+
+MAX_INQUIRY_BYTES: Final = 4 * 1024 * 1024
+"""A list of models may be long; it is not this long."""
 
 
 class HttpProvider(ABC):
@@ -51,6 +54,15 @@ class HttpProvider(ABC):
     def boot_check(self) -> BootCheck:
         """Whether the slot keeps its promise now.  Blocks on: DNS and a connection, bounded."""
         return BootCheck() if self._guard is None else self._guard.boot_check()
+
+    def inquire(self, call: Call) -> tuple[int, Json]:
+        """One question beside a conversation (what models are there?): status and JSON object.
+
+        An answer that is no JSON object is an empty one.  Raises ProviderFault.
+        """
+        with self._client.send(call) as answer:
+            value = read_json(answer.body(MAX_INQUIRY_BYTES))
+            return answer.status, cast(Json, value) if isinstance(value, dict) else {}
 
     def complete(self, request: ModelRequest) -> ModelReply:
         """Raises TurnFailed.  Blocks on: network."""

@@ -1,0 +1,113 @@
+"""`flask mead doctor`: is everything in place, and if not, what to do."""
+
+import os
+import socket
+import sys
+from collections.abc import Iterator
+from dataclasses import asdict, dataclass
+from typing import Final
+
+import click
+
+from mead.cli.output import json_option, print_json
+from mead.cli.runtime import settings_here
+from mead.config import Settings
+from mead.control.client import ControlClient
+from mead.errors import MeadError
+from mead.providers.diagnosis import diagnose
+from mead.storage import lock
+
+_TROUBLE_EXIT: Final = 1
+_HEROKU_ADVICE: Final = "this is a Heroku dyno: its disk is wiped at least once a day"
+
+
+@dataclass(frozen=True, slots=True)
+class Check:
+    """One line of the doctor's report."""
+
+    area: str
+    ok: bool
+    finding: str
+
+
+@click.command()
+@json_option
+def doctor(as_json: bool) -> None:
+    """Check storage, slots, tokens and port; say what to do about what is not well.
+
+    Ends with 1 if anything is not.
+    """
+    settings = settings_here()
+    checks = list(_checks(settings))
+    if as_json:
+        print_json([asdict(check) for check in checks])
+    else:
+        for check in checks:
+            mark = click.style("ok  ", fg="green") if check.ok else click.style("FIX ", fg="red")
+            click.echo(f"{mark} {check.area}: {check.finding}")
+    if not all(check.ok for check in checks):
+        sys.exit(_TROUBLE_EXIT)
+
+
+def _checks(settings: Settings) -> Iterator[Check]:
+    yield Check("settings", True, "no faults")
+    running = _running(settings)
+    yield from _storage(settings, running=running)
+    yield from _slots(settings)
+    yield from _tokens(settings)
+    yield _port(settings, running=running)
+
+
+def _running(settings: Settings) -> bool:
+    directory = settings.storage.directory
+    return directory is not None and ControlClient.find(directory) is not None
+
+
+def _storage(settings: Settings, *, running: bool) -> Iterator[Check]:
+    directory = settings.storage.directory
+    if directory is None:
+        yield Check("storage", True, "off: conversations end with their process")
+        return
+    if "DYNO" in os.environ:
+        yield Check("storage", False, _HEROKU_ADVICE)
+    if running:
+        yield Check("storage", True, f"{directory} is held by the Mead that runs here")
+        return
+    try:
+        lock.acquire(directory).release()
+    except MeadError as error:
+        yield Check("storage", False, error.message)
+    else:
+        yield Check("storage", True, f"{directory} is writable and free")
+
+
+def _slots(settings: Settings) -> Iterator[Check]:
+    if not settings.router.slots:
+        yield Check("slots", False, "none is filled: set router.slots.local or router.slots.cloud")
+    for slot, chosen in settings.router.slots.items():
+        for ok, finding in diagnose(slot, chosen):
+            yield Check(f"slot {slot} ({chosen.provider})", ok, finding)
+
+
+def _tokens(settings: Settings) -> Iterator[Check]:
+    faces = (("mcp_server.token", settings.mcp_server.token), ("deck.token", settings.deck.token))
+    for key, token in faces:
+        state = "set" if token is not None else "not set: that face is off (flask mead token)"
+        yield Check(key, True, state)
+
+
+def _port(settings: Settings, *, running: bool) -> Check:
+    address, port = settings.mcp_server.address, settings.mcp_server.port
+    where = f"{address} port {port}"
+    family = socket.AF_INET6 if ":" in address else socket.AF_INET
+    with socket.socket(family) as probe:
+        probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        try:
+            probe.bind((address, port))
+        except OSError as error:
+            if running:
+                return Check(
+                    "port", True, f"{where} is in use, by the Mead that runs here or another"
+                )
+            return Check("port", False, f"{where}: {error.strerror}; set mcp_server.port")
+    return Check("port", True, f"{where} is free")
