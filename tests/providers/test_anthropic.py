@@ -6,7 +6,6 @@ from gevent.event import Event
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from mead.errors import TurnFailed
 from mead.providers.anthropic import AnthropicProvider
 from mead.turn import Usage
 from tests.helpers.model_words import (
@@ -22,6 +21,7 @@ from tests.helpers.model_words import (
     told,
 )
 from tests.helpers.replay_server import BOUND_S, ReplayServer, answer, sse
+from tests.helpers.replayed import failure, replaying
 
 CALL = {"type": "tool_use", "id": "toolu_1", "name": "notes__search", "input": {"text": "tea"}}
 THOUGHT = {"type": "thinking", "thinking": "The notes know.", "signature": "c2ln"}
@@ -31,28 +31,11 @@ TEXT = {"type": "text", "text": "Let me see."}
 
 @pytest.fixture
 def replay():
-    """Starts a server with these replies; gives it and a provider that asks it."""
-    opened = []
-
-    def start(*replies, **changes):
-        server = ReplayServer(*replies)
-        provider = AnthropicProvider(options(base_url=server.url, **changes))
-        opened.extend([provider.close, lambda: server.__exit__()])
-        return server, provider
-
-    yield start
-    for close in opened:
-        close()
+    yield from replaying(AnthropicProvider)
 
 
 def stream(*blocks, **ending):
     return sse(b"".join(message_events(blocks or (TEXT,), **ending)))
-
-
-def failure(call, *arguments):
-    with pytest.raises(TurnFailed) as failed:
-        call(*arguments)
-    return failed.value
 
 
 def sent(server, at=-1):

@@ -3,16 +3,15 @@ import pytest
 from gevent.event import Event
 
 from mead.config import Secret
-from mead.errors import TurnFailed
 from mead.providers.anthropic import AnthropicProvider
 from tests.helpers.model_words import (
     KEY,
     ask,
     event,
     message_events,
-    options,
 )
-from tests.helpers.replay_server import BOUND_S, ReplayServer, Reply, answer, sse
+from tests.helpers.replay_server import BOUND_S, Reply, answer, sse
+from tests.helpers.replayed import failure, replaying
 
 CALL = {"type": "tool_use", "id": "toolu_1", "name": "notes__search", "input": {"text": "tea"}}
 TEXT = {"type": "text", "text": "Let me see."}
@@ -20,28 +19,11 @@ TEXT = {"type": "text", "text": "Let me see."}
 
 @pytest.fixture
 def replay():
-    """Starts a server with these replies; gives it and a provider that asks it."""
-    opened = []
-
-    def start(*replies, **changes):
-        server = ReplayServer(*replies)
-        provider = AnthropicProvider(options(base_url=server.url, **changes))
-        opened.extend([provider.close, lambda: server.__exit__()])
-        return server, provider
-
-    yield start
-    for close in opened:
-        close()
+    yield from replaying(AnthropicProvider)
 
 
 def stream(*blocks, **ending):
     return sse(b"".join(message_events(blocks or (TEXT,), **ending)))
-
-
-def failure(call, *arguments):
-    with pytest.raises(TurnFailed) as failed:
-        call(*arguments)
-    return failed.value
 
 
 def error(kind, message="words of the provider", **more):
