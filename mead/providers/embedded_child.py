@@ -32,6 +32,7 @@ HTTP_THREADS: Final = 8
 
 def main() -> None:
     """Serve until stdin ends."""
+    os.nice(5)  # the conversations' own process goes first
     answer = os.dup(1)
     os.dup2(2, 1)  # whatever the library prints belongs to stderr
     settings = read_settings()
@@ -101,6 +102,7 @@ def parameters(params: Any, settings: dict[str, Any]) -> Any:
     params.cpuparams.n_threads = settings["threads"]
     params.cpuparams_batch.n_threads = settings["threads"]
     params.cache_prompt = settings["cache_prompt"]
+    params.cache_ram_mib = 0  # by default 8 GiB of old prompts
     params.use_jinja = True
     params.warmup = False
     params.verbosity = 0

@@ -1,7 +1,7 @@
 """A language model of half a megabyte with random weights, written in a tenth of a second.
 
 It says nonsense, the same nonsense each time at temperature 0, through the whole of llama.cpp: real
-tokens, real streams, real slots.
+tokens, real streams, real slots.  It ends only where it is told to.
 """
 
 from pathlib import Path
@@ -10,6 +10,7 @@ import gguf
 import numpy as np
 
 LAYERS, WIDTH, HEADS, FEED_FORWARD = 2, 64, 4, 128
+END_TOKEN = 2
 
 PLAIN_TEMPLATE = (
     "{% for m in messages %}{{ m['role'] }}: {{ m['content'] }}\n{% endfor %}"
@@ -57,7 +58,7 @@ def _write_vocabulary(writer: gguf.GGUFWriter) -> int:
     writer.add_token_types([int(kind) for _, kind in entries])
     writer.add_unk_token_id(0)
     writer.add_bos_token_id(1)
-    writer.add_eos_token_id(2)
+    writer.add_eos_token_id(END_TOKEN)
     return len(entries)
 
 
@@ -69,7 +70,9 @@ def _add_tensors(writer: gguf.GGUFWriter, tokens: int) -> None:
 
     add("token_embd.weight", tokens, WIDTH)
     writer.add_tensor("output_norm.weight", np.ones(WIDTH, np.float32))
-    add("output.weight", tokens, WIDTH)
+    output = dice.normal(0, 0.4, (tokens, WIDTH)).astype(np.float32)
+    output[END_TOKEN] = 0  # never the likeliest: an answer is as long as it may be
+    writer.add_tensor("output.weight", output)
     for layer in range(LAYERS):
         for norm in ("attn_norm", "ffn_norm"):
             writer.add_tensor(f"blk.{layer}.{norm}.weight", np.ones(WIDTH, np.float32))
