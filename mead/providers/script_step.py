@@ -18,13 +18,19 @@ _LONGEST_DELAY_MS: Final = 3_600_000
 _REASONS: Final = (*SENTENCES, "not_local")
 
 
+def _only(*keys: str) -> dict[str, str]:
+    return {"unknown": f"is not known here; allowed: {', '.join(keys)}"}
+
+
 class _CallSchema(Schema):
+    error_messages = _only("id", "name", "arguments")
     id = field_of.String()
     name = field_of.String(required=True)
     arguments = field_of.Raw(load_default=dict)
 
 
 class _UsageSchema(Schema):
+    error_messages = _only("input", "output", "cache_read", "cache_write")
     input = field_of.Integer(strict=True, validate=Range(min=0))
     output = field_of.Integer(strict=True, validate=Range(min=0))
     cache_read = field_of.Integer(strict=True, validate=Range(min=0))
@@ -32,6 +38,9 @@ class _UsageSchema(Schema):
 
 
 class _StepSchema(Schema):
+    error_messages = _only(
+        "text", "chunks", "delay_ms", "tool_calls", "error", "usage", "stop_reason"
+    )
     text = field_of.String()
     chunks = field_of.List(field_of.String())
     delay_ms = field_of.Float(validate=Range(min=0, max=_LONGEST_DELAY_MS))
