@@ -12,7 +12,7 @@ _DEFAULT_PORTS: Final = {"http": 80, "https": 443}
 _OLLAMA_PORT: Final = 11434
 _OLLAMA_CLOUD: Final = "ollama.com"
 _LOOPBACK: Final = {"0.0.0.0": "127.0.0.1", "::": "::1", "": "127.0.0.1"}  # noqa: S104
-_ORIGIN: Final = re.compile(r"([a-z][a-z0-9+.-]*)://((?:[^\s/?#@:\[\]]+|\[[0-9a-f:.]+\]))(:\d+)?")
+_ORIGIN: Final = re.compile(r"([a-z][a-z0-9+.-]*)://((?:[^\s/?#@:*\[\]]+|\[[0-9a-f:.]+\]))(:\d+)?")
 _HOST: Final = re.compile(r"(?:[a-z0-9_](?:[a-z0-9._-]*[a-z0-9_])?|\[[0-9a-f:.]+\])(?::(\d+))?")
 
 

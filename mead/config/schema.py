@@ -75,12 +75,17 @@ class Runtime(Section):
         return RuntimeSettings(**data)
 
 
+def _may_be_made(path: Path) -> bool:
+    existing = next(one for one in (path, *path.parents) if one.exists())
+    return existing.is_dir()
+
+
 class Storage(Section):
     """`storage`"""
 
     directory = Location(
         "the path of a directory, which may not exist yet",
-        lambda path: path.is_dir() or not path.exists(),
+        _may_be_made,
     )
     fsync = Choice(*get_args(FsyncMode))
     fsync_interval_ms = Whole(1, _HOUR_MS)
@@ -179,8 +184,11 @@ class Deck(Section):
             key for key in ("idle_timeout_ms", "heartbeat_ms") if original.get(key) is not None
         }
         if given <= data.keys() and idle <= heartbeat:
-            line = f"found {idle}; allowed: more than deck.heartbeat_ms, which is {heartbeat}"
-            raise ValidationError({"idle_timeout_ms": [line]})
+            if "idle_timeout_ms" in given:
+                line = f"found {idle}; allowed: more than deck.heartbeat_ms, which is {heartbeat}"
+                raise ValidationError({"idle_timeout_ms": [line]})
+            line = f"found {heartbeat}; allowed: less than deck.idle_timeout_ms, which is {idle}"
+            raise ValidationError({"heartbeat_ms": [line]})
 
     @post_load
     def _settings(self, data: dict[str, Any], **_: Any) -> DeckSettings:

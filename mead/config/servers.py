@@ -7,9 +7,19 @@ from typing import Any, Final, cast
 from marshmallow import ValidationError, post_load, validates_schema
 
 from mead.config import network
-from mead.config.fields import Choice, Location, PrivateText, SecretText, Text, Whole, matching
+from mead.config.fields import (
+    Choice,
+    Converted,
+    Location,
+    PrivateText,
+    SecretText,
+    Text,
+    Whole,
+    matching,
+)
 from mead.config.settings import McpSettings, ServerSettings
 from mead.config.tables import ListOf, Section, Table, TableOf
+from mead.config.values import encodes
 
 SERVER_NAME: Final = re.compile(r"[a-z0-9](?:[a-z0-9-]{0,30}[a-z0-9])?")
 TOOL_NAME: Final = re.compile(r"[a-zA-Z0-9_-]{1,64}")
@@ -24,6 +34,12 @@ OWN_KEYS: Final[Mapping[str, tuple[str, ...]]] = {
     "http": ("url", "headers", "proxy"),
 }
 _NEEDED: Final = {"stdio": "command", "http": "url"}
+
+
+def _argument(value: Any) -> str:
+    if not isinstance(value, str) or "\0" in value or not encodes(value):
+        raise ValueError
+    return value
 
 
 def _any_name(text: str) -> str:
@@ -48,7 +64,7 @@ class Server(Section):
     call_timeout_ms = Whole(1, 3_600_000)
     handshake_timeout_ms = Whole(1, 600_000)
     command = Text("the program to run")
-    arguments = ListOf(Text("a text"), "a list of texts")
+    arguments = ListOf(Converted(_argument, "a text"), "a list of texts")
     environment = TableOf(
         SecretText("a text"),
         "a table of texts",

@@ -9,7 +9,7 @@ from typing import Any, Final, NoReturn, cast
 
 from mead.config.faults import ENVIRONMENT, KeyPath, shown_path
 from mead.config.places import read_regular, reason
-from mead.config.values import EnvironmentValue, Refused, kind, one_line, plain, quoted
+from mead.config.values import EnvironmentValue, Refused, kind, plain, quoted, short
 
 FILE_VARIABLE: Final = "MEAD_CONFIG"
 FILE_NAME: Final = "mead.toml"
@@ -18,6 +18,8 @@ PREFIX: Final = "MEAD_"
 SEPARATOR: Final = "__"
 DEFAULT: Final = "default"
 
+_LONGEST_NAME: Final = 200
+"""Characters of the name of a file or variable that are shown."""
 _SERVICE_ADDRESSES: Final = ("tcp://", "udp://")
 """What Kubernetes puts into MEAD_MCP_SERVER_PORT for a service called mead-mcp-server."""
 _POSITION: Final = re.compile(r"\(at ([^()]*)\)$")
@@ -66,13 +68,16 @@ class Tree:
         return value
 
     def source_of(self, path: KeyPath) -> str | None:
-        """Who said what stands at this key: at the nearest one above it, or at the first below."""
+        """Who said what stands at this key; of a missing one, who gave its table."""
         for end in range(len(path), 0, -1):
             source = self._sources.get(path[:end])
             if source is not None:
                 return source
-        below = (one for key, one in self._sources.items() if key[: len(path)] == path)
-        return next(below, None)
+        for start in (path, path[:-1]):
+            for key, source in self._sources.items():
+                if start and key[: len(start)] == start:
+                    return source
+        return None
 
     def _lay(self, over: dict[str, Any], under: dict[str, Any], path: KeyPath, source: str) -> None:
         for key, value in over.items():
@@ -98,10 +103,10 @@ class Tree:
 def add_file(tree: Tree, environ: Mapping[str, str], directory: Path) -> None:
     """Lay the TOML file over the tree.  Blocks on: disk (at boot)."""
     chosen = environ.get(FILE_VARIABLE, "").strip()
-    name = chosen or FILE_NAME
+    name = short(chosen or FILE_NAME, _LONGEST_NAME)
     try:
-        data = read_regular(directory / Path(name).expanduser(), FILE_MAXIMUM_BYTES)
-        tree.add(_toml(data), name)
+        path = directory / Path(chosen or FILE_NAME).expanduser()
+        tree.add(_toml(read_regular(path, FILE_MAXIMUM_BYTES)), name)
     except FileNotFoundError:
         if chosen:
             tree.faults.append(
@@ -110,7 +115,7 @@ def add_file(tree: Tree, environ: Mapping[str, str], directory: Path) -> None:
     except (OSError, RuntimeError, ValueError) as error:
         why = reason(error) if isinstance(error, OSError) else "no path"
         why = error.found if isinstance(error, Refused) else why
-        tree.faults.append(f"{one_line(name)}: found {why}; allowed: a readable TOML file")
+        tree.faults.append(f"{name}: found {why}; allowed: a readable TOML file")
 
 
 def add_environment(tree: Tree, environ: Mapping[str, str], known: Collection[str]) -> None:
@@ -124,7 +129,8 @@ def add_environment(tree: Tree, environ: Mapping[str, str], known: Collection[st
     for name in sorted(environ):
         if name in sections or (name.startswith(PREFIX) and SEPARATOR in name):
             path = tuple(name.removeprefix(PREFIX).lower().split(SEPARATOR))
-            tree.put(path, environment_value(environ[name]), f"{ENVIRONMENT}{name}")
+            source = ENVIRONMENT + short(name, _LONGEST_NAME)
+            tree.put(path, environment_value(environ[name]), source)
         elif name in flattened and not environ[name].startswith(_SERVICE_ADDRESSES):
             tree.faults.append(f"{name}: unknown variable; did you mean {flattened[name]}?")
 

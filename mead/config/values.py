@@ -78,8 +78,12 @@ def kind(value: object) -> str:
 
 def quoted(text: str) -> str:
     """The text in quotes, cut, on one line."""
-    short = text if len(text) <= LONGEST_SHOWN else f"{text[:LONGEST_SHOWN]}..."
-    return f'"{one_line(short)}"'
+    return f'"{short(text, LONGEST_SHOWN)}"'
+
+
+def short(text: str, longest: int) -> str:
+    """The text, cut, on one line."""
+    return one_line(text if len(text) <= longest else f"{text[:longest]}...")
 
 
 def one_line(text: str) -> str:
