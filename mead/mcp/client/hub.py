@@ -24,6 +24,7 @@ from mead.config import ServerSettings
 from mead.mcp.client.catalog import Catalog, Line
 from mead.mcp.client.connection import BACKOFF_MS, Connection, Renew, State
 from mead.mcp.client.faults import ServerFault
+from mead.mcp.client.http import HttpTransport
 from mead.mcp.client.offers import Offer
 from mead.mcp.client.policy import Grant, Policy
 from mead.mcp.client.results import error_outcome, outcome
@@ -256,4 +257,4 @@ def make_transport(server: ServerSettings, tasks: TaskSupervisor) -> Transport:
     """The transport that the settings name."""
     if server.transport == "stdio":
         return StdioTransport(server, tasks)
-    raise NotImplementedError
+    return HttpTransport(server, tasks)

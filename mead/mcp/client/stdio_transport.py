@@ -74,7 +74,11 @@ class StdioTransport:
             line = encode(message) + b"\n"
         except NotJson:
             raise ServerFault("not_json", "the arguments cannot be written as JSON") from None
-        if child.write(line):
+        try:
+            kept = child.write(line)
+        except ServerFault as fault:
+            raise ServerFault(fault.code, _how_it_ended(child, fault.sentence)) from None
+        if kept:
             self._draining = self._run("stdin", child.drain)
 
     def abandon(self, request_id: Id, *, cancel: bool) -> None:
@@ -134,7 +138,8 @@ class StdioTransport:
                     self._oversize(line, sink)
                 elif line and not line.isspace():
                     self._received(line, sink)
-        raise ServerFault("connection_lost", _how_it_ended(child))
+        closed = "the server closed its standard output"
+        raise ServerFault("connection_lost", _how_it_ended(child, closed))
 
     def _received(self, line: bytes, sink: Sink) -> None:
         try:
@@ -162,9 +167,9 @@ class StdioTransport:
             shown.feed(data)
 
 
-def _how_it_ended(child: Child) -> str:
+def _how_it_ended(child: Child, otherwise: str) -> str:
     child.ended.wait(_STATUS_MS / 1000)  # the exit status follows the last output closely
     status = child.exit_status
     if status is None:
-        return "the server closed its standard output"
+        return otherwise
     return f"the server ended (exit status {status})"

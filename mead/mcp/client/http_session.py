@@ -1,0 +1,214 @@
+"""HTTP to a tool server: what goes out, what comes back, and faults in our own words.
+
+Nothing is taken from the environment (no proxy, key, certificate or netrc), no redirect is
+followed and no cookie kept.  Killing the greenlet that reads an answer closes its connection.
+"""
+
+import http.client
+import logging
+import ssl
+from collections.abc import Generator, Iterator, Mapping
+from contextlib import contextmanager
+from http.cookiejar import DefaultCookiePolicy
+from typing import Any, Final, Protocol, cast
+
+import certifi
+import requests
+from requests.adapters import HTTPAdapter
+from urllib3.exceptions import HTTPError, NewConnectionError, ReadTimeoutError
+
+from mead.actors.green import Timeout, pause, time_limit
+from mead.mcp.client.faults import ServerFault
+
+log = logging.getLogger(__name__)
+
+CONNECT_TIMEOUT_S: Final = 5.0
+READ_BYTES: Final = 65536
+MAXIMUM_BODY_BYTES: Final = 4 * 1024 * 1024
+"""Source: seed A6, Bounds on what a server says."""
+
+_IDLE_CONNECTIONS: Final = 16
+_READS_IN_A_ROW: Final = 8
+_DRAIN_MS: Final = 50
+"""How long to wait for the end of an answer that is complete, to keep its connection."""
+
+
+class _Raw(Protocol):
+    """What is used of urllib3's response."""
+
+    def read1(self, amt: int, decode_content: bool) -> bytes | None: ...
+
+
+class Answer:
+    """An answer whose status and headers have arrived; valid inside `HttpSession.ask` alone."""
+
+    def __init__(self, response: requests.Response) -> None:
+        self.status: int = response.status_code
+        self.headers: Mapping[str, str] = response.headers
+        self._raw = cast("_Raw", response.raw)
+        self._ended = False
+
+    @property
+    def media_type(self) -> str:
+        """In lower case, without parameters."""
+        return self.headers.get("content-type", "").partition(";")[0].strip().lower()
+
+    def chunks(self, limit: int | None = MAXIMUM_BODY_BYTES) -> Iterator[bytes]:
+        """The bytes as they arrive, at most `limit` of them.  Raises ServerFault."""
+        size = 0
+        in_a_row = 0
+        while data := self._read():
+            size += len(data)
+            if limit is not None and size > limit:
+                raise ServerFault("response_too_large", f"the answer has more than {limit} bytes")
+            yield data
+            in_a_row += 1
+            if in_a_row == _READS_IN_A_ROW:  # a socket that always has data never yields by itself
+                in_a_row = 0
+                pause()
+        self._ended = True
+
+    def body(self) -> bytes:
+        """All of it.  Raises ServerFault."""
+        return b"".join(self.chunks())
+
+    def drain(self) -> None:
+        """Read what little is left of a complete answer, so that its connection can be kept."""
+        if self._ended:
+            return
+        limit = time_limit(_DRAIN_MS)
+        try:
+            self._read()
+        except ServerFault:
+            pass
+        except Timeout as expired:
+            if expired is not limit:
+                raise
+        finally:
+            limit.close()
+
+    def _read(self) -> bytes | None:
+        try:
+            return self._raw.read1(READ_BYTES, decode_content=True)
+        except ReadTimeoutError:
+            raise ServerFault("timeout", "the server fell silent in its answer") from None
+        except (HTTPError, http.client.HTTPException, OSError):
+            raise ServerFault("connection_lost", "the answer broke off") from None
+
+
+class HttpSession:
+    """Requests to one URL.  Shared by all greenlets; keeps idle connections open."""
+
+    def __init__(self, url: str, headers: Mapping[str, str], proxy: str | None) -> None:
+        """`headers` go with every request, unless a request has its own of that name."""
+        self._url = url
+        self._headers = {"Accept-Encoding": "identity", "User-Agent": "mead", **headers}
+        self._session = _PlainSession(proxy)
+
+    @contextmanager
+    def ask(
+        self,
+        method: str,
+        headers: Mapping[str, str],
+        body: bytes | None = None,
+        *,
+        silence_ms: float,
+    ) -> Generator[Answer]:
+        """The answer, whatever its status; its connection is closed or kept at the block's end.
+
+        Raises ServerFault.  Blocks on: network; `silence_ms` is the longest wait for a byte.
+        """
+        response = self._open(method, headers, body, silence_ms)
+        try:
+            yield Answer(response)
+        finally:
+            response.close()
+
+    def _open(
+        self, method: str, headers: Mapping[str, str], body: bytes | None, silence_ms: float
+    ) -> requests.Response:
+        request = requests.PreparedRequest()
+        try:
+            request.prepare(
+                method=method, url=self._url, headers={**self._headers, **headers}, data=body
+            )
+            return self._session.send(
+                request,
+                stream=True,
+                timeout=(CONNECT_TIMEOUT_S, silence_ms / 1000),
+                allow_redirects=False,
+            )
+        except (requests.RequestException, HTTPError, UnicodeError) as error:
+            raise _not_answered(error) from None
+
+    def close(self) -> None:
+        """Close the idle connections."""
+        self._session.close()
+
+
+class _PlainSession(requests.Session):
+    def __init__(self, proxy: str | None) -> None:
+        super().__init__()
+        self.trust_env = False
+        self.max_redirects = 0
+        self.headers.clear()
+        self.cookies.set_policy(DefaultCookiePolicy(allowed_domains=[]))
+        if proxy is not None:
+            self.proxies = {"http": proxy, "https": proxy}
+        adapter = _Adapter()
+        self.mount("https://", adapter)
+        self.mount("http://", adapter)
+
+    def get_redirect_target(self, resp: requests.Response) -> str | None:
+        """None: requests would read the body of a redirect only to offer the next request."""
+        del resp
+
+
+class _Adapter(HTTPAdapter):
+    """Makes the TLS context once: loading the root certificates takes 13 ms of the hub's time."""
+
+    def __init__(self) -> None:
+        self._tls: ssl.SSLContext | None = None
+        super().__init__(pool_maxsize=_IDLE_CONNECTIONS, max_retries=0)
+
+    def build_connection_pool_key_attributes(
+        self, request: requests.PreparedRequest, verify: object, cert: object = None
+    ) -> tuple[dict[str, Any], dict[str, Any]]:
+        """Source: requests' own advice for a TLS context of one's own."""
+        host, pool = super().build_connection_pool_key_attributes(request, True)
+        if host["scheme"] == "https":
+            pool["ssl_context"] = self._context()
+        return host, pool
+
+    def cert_verify(self, conn: Any, url: object, verify: object, cert: object) -> None:
+        """Nothing: the context of the pool verifies."""
+
+    def _context(self) -> ssl.SSLContext:
+        if self._tls is None:
+            self._tls = ssl.create_default_context(cafile=certifi.where())
+        return self._tls
+
+
+def _not_answered(error: Exception) -> ServerFault:
+    """The fault of a request that got no status and headers.  Its own text may hold the URL."""
+    causes = list(_causes(error))
+    if any(isinstance(cause, ssl.SSLCertVerificationError) for cause in causes):
+        return ServerFault("unreachable", "the server's certificate could not be verified")
+    if isinstance(error, requests.ReadTimeout):
+        return ServerFault("timeout", "the server did not answer in time")
+    unsent = (NewConnectionError, requests.ConnectTimeout, ConnectionRefusedError)
+    if isinstance(error, requests.exceptions.ProxyError) or any(
+        isinstance(cause, unsent) for cause in causes
+    ):
+        return ServerFault("unreachable", "no connection to the server could be made")
+    if isinstance(error, requests.ConnectionError):
+        return ServerFault("connection_lost", "the connection broke before the answer")
+    return ServerFault("unreachable", "the request could not be made; check url and headers")
+
+
+def _causes(error: BaseException) -> Iterator[BaseException]:
+    """The error, and those that urllib3 and requests have wrapped into its arguments."""
+    yield error
+    for wrapped in (*error.args, getattr(error, "reason", None)):
+        if isinstance(wrapped, BaseException):
+            yield from _causes(wrapped)
