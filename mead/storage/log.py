@@ -176,9 +176,9 @@ class RecordLog:
         with self._lock:
             self._settle()
             before = self.size
-            self._draft = self._wait(partial(open_fresh, self._disk, self._draft_path))
             try:
-                size, records = self._fill_draft(self._draft, events)
+                draft = self._wait(self._open_draft)
+                size, records = self._fill_draft(draft, events)
                 if not only_if_smaller or size < before or self.poisoned:
                     self._run(partial(self._adopt_draft, size, records))
             finally:
@@ -186,12 +186,12 @@ class RecordLog:
                     self._settle()
         return before, self.size
 
-    def close(self) -> bool:
+    def close(self, wait_ms: float = CLOSE_WAIT_MS) -> bool:
         """Let go of the file, once what is under way has ended; whether that came in time.
 
-        Never raises.  Blocks on: disk, at most CLOSE_WAIT_MS.
+        Never raises.  Blocks on: disk, at most `wait_ms`.
         """
-        with time_limit(CLOSE_WAIT_MS) as limit:
+        with time_limit(wait_ms) as limit:
             try:
                 with self._lock:
                     self._settle()
@@ -296,6 +296,10 @@ class RecordLog:
                 self.synced = self.size
         except OSError:
             self.poisoned = True
+
+    def _open_draft(self) -> DiskFile:
+        self._draft = open_fresh(self._disk, self._draft_path)
+        return self._draft
 
     def _adopt_draft(self, size: int, records: int) -> PersistenceError | None:
         draft = self._draft

@@ -1,0 +1,548 @@
+"""RecordLog: append, undo, sync, rewrite and read, on a disk that fails when it is told to."""
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import gevent
+import orjson
+import pytest
+from gevent.event import Event
+from hypothesis import Phase, settings
+from hypothesis import strategies as st
+from hypothesis.stateful import (
+    RuleBasedStateMachine,
+    invariant,
+    precondition,
+    rule,
+    run_state_machine_as_test,
+)
+
+from mead.errors import CorruptHistory, PersistenceError
+from mead.storage.disk import RealDisk
+from mead.storage.faults import NotDurable
+from mead.storage.log import RecordLog
+from mead.storage.records import MAX_PAYLOAD_BYTES
+from tests.helpers.waiting import eventually
+from tests.storage.conversation import read_all
+from tests.storage.simulated import SimulatedDisk
+
+PATH = Path("/simulated/a.log")
+
+
+def event(number: object) -> bytes:
+    return orjson.dumps({"number": number})
+
+
+def content(disk: SimulatedDisk, name: str = "a.log") -> bytes:
+    return bytes(disk.names[name].seen)
+
+
+def numbers(data: bytes) -> list[Any]:
+    events, verdict = read_all(data)
+    assert verdict.fault is None
+    return [each["number"] for each in events]
+
+
+def opened(disk: SimulatedDisk) -> tuple[RecordLog, list[Any]]:
+    seen: list[Any] = []
+    log = RecordLog.open(disk, PATH, lambda each: seen.append(each["number"]))
+    return log, seen
+
+
+@pytest.fixture
+def disk() -> SimulatedDisk:
+    return SimulatedDisk()
+
+
+@pytest.fixture
+def log(disk) -> RecordLog:
+    return RecordLog.create(disk, PATH, sync=True)
+
+
+# -- append ----------------------------------------------------------------------------------------
+
+
+def test_what_is_appended_is_there_when_the_log_is_opened(disk, log) -> None:
+    offsets = [log.append(event(number), sync=number % 2 == 0) for number in range(6)]
+    assert offsets[0] == 0
+    assert offsets == sorted(set(offsets))
+    log.close()
+    again, seen = opened(disk)
+    assert seen == [0, 1, 2, 3, 4, 5]
+    assert again.size == log.size == len(content(disk))
+    again.append(event(6), sync=True)
+    assert numbers(content(disk)) == [0, 1, 2, 3, 4, 5, 6]
+
+
+def test_a_record_names_the_offset_that_was_synced_when_it_was_written(disk, log) -> None:
+    log.append(event(0), sync=False)
+    assert log.synced == 0
+    second = log.append(event(1), sync=True)
+    assert log.synced == log.size
+    third = log.append(event(2), sync=False)
+    data = content(disk)
+    assert orjson.loads(data[second + 12 : third])["s"] == 0
+    assert orjson.loads(data[third + 12 :])["s"] == third
+
+
+def test_several_records_are_one_write(disk, log) -> None:
+    before = disk.steps
+    assert log.append_many([event(0), event(1), event(2)], sync=False) == 0
+    assert disk.steps == before + 1
+    assert numbers(content(disk)) == [0, 1, 2]
+
+
+def test_an_event_over_the_limit_is_refused_and_the_log_goes_on(disk, log) -> None:
+    for sync in (False, True):
+        with pytest.raises(PersistenceError, match="limit"):
+            log.append(b'"' + b"x" * MAX_PAYLOAD_BYTES + b'"', sync=sync)
+    log.append(event(1), sync=False)
+    assert numbers(content(disk)) == [1]
+
+
+@pytest.mark.spec("storage.rollback")
+@pytest.mark.parametrize("sync", [False, True])
+@pytest.mark.parametrize("fault", ["short", "full", "broken"])
+def test_a_write_that_fails_leaves_the_file_as_long_as_before(disk, log, fault, sync) -> None:
+    log.append(event(1), sync=True)
+    before = content(disk)
+    disk.faults = {disk.steps + 1: fault}
+    with pytest.raises(PersistenceError):
+        log.append(event(2), sync=sync)
+    assert content(disk) == before
+    assert not log.poisoned
+    assert log.append(event(3), sync=sync) == len(before)
+    assert numbers(content(disk)) == [1, 3]
+
+
+def test_the_error_says_what_the_disk_said_and_what_to_do_and_names_no_path(disk, log) -> None:
+    disk.faults = {disk.steps + 1: "full"}
+    with pytest.raises(PersistenceError) as refused:
+        log.append(event(1), sync=True)
+    assert "No space left on device" in refused.value.message
+    assert "free some space" in refused.value.message
+    assert "simulated" not in refused.value.message
+
+
+def test_a_short_write_is_an_error_that_says_so(disk, log) -> None:
+    disk.faults = {disk.steps + 1: "short"}
+    with pytest.raises(PersistenceError, match=r"only \d+ of \d+ bytes"):
+        log.append(event(1), sync=False)
+
+
+# -- poison ----------------------------------------------------------------------------------------
+
+
+@pytest.mark.spec("storage.poison")
+def test_a_failed_sync_poisons_the_log_until_it_is_rewritten(disk, log) -> None:
+    log.append(event(1), sync=True)
+    disk.faults = {disk.steps + 2: "broken"}
+    with pytest.raises(NotDurable):
+        log.append(event(2), sync=True)
+    assert log.poisoned
+    assert numbers(content(disk)) == [1]
+    before = disk.steps
+    for sync in (False, True):
+        with pytest.raises(PersistenceError):
+            log.append(event(3), sync=sync)
+    with pytest.raises(PersistenceError):
+        log.sync()
+    assert disk.steps == before
+    old = disk.names["a.log"]
+    log.rewrite([event(1), event(3)])
+    assert not log.poisoned
+    assert disk.names["a.log"] is not old
+    log.append(event(4), sync=True)
+    assert numbers(content(disk)) == [1, 3, 4]
+
+
+def test_a_record_whose_sync_failed_stays_when_its_writer_wants_that(disk, log) -> None:
+    disk.faults = {disk.steps + 2: "broken"}
+    with pytest.raises(NotDurable):
+        log.append_many([event(1)], sync=True, keep_unsynced=True)
+    assert log.poisoned
+    assert numbers(content(disk)) == [1]
+    assert log.size == len(content(disk))
+
+
+def test_an_undo_that_fails_poisons_the_log(disk, log) -> None:
+    log.append(event(1), sync=True)
+    disk.faults = {disk.steps + 1: "short", disk.steps + 2: "broken"}
+    with pytest.raises(PersistenceError):
+        log.append(event(2), sync=False)
+    assert log.poisoned
+    log.rewrite([event(1)])
+    log.append(event(2), sync=True)
+    assert numbers(content(disk)) == [1, 2]
+
+
+def test_an_undo_is_synced_before_anything_else_is_written(disk, log) -> None:
+    disk.faults = {disk.steps + 1: "short", disk.steps + 3: "broken"}
+    with pytest.raises(PersistenceError):
+        log.append(event(1), sync=False)
+    assert log.poisoned
+
+
+def test_a_sync_in_the_background_that_fails_poisons_the_log(disk, log) -> None:
+    log.append(event(1), sync=False)
+    disk.faults = {disk.steps + 1: "broken"}
+    with pytest.raises(NotDurable):
+        log.sync()
+    assert log.poisoned
+
+
+def test_a_sync_with_nothing_to_sync_does_not_touch_the_disk(disk, log) -> None:
+    log.append(event(1), sync=True)
+    before = disk.steps
+    log.sync()
+    assert disk.steps == before
+
+
+# -- rewrite ---------------------------------------------------------------------------------------
+
+
+def test_a_rewritten_log_holds_exactly_the_given_events(disk, log) -> None:
+    for number in range(10):
+        log.append(event(number), sync=True)
+    before = log.size
+    assert log.rewrite([event("a"), event("b")]) == (before, log.size)
+    assert numbers(content(disk)) == ["a", "b"]
+    assert list(disk.names) == ["a.log"]
+    log.append(event("c"), sync=True)
+    again, seen = opened(disk)
+    assert seen == ["a", "b", "c"]
+    assert again.synced > 0
+
+
+def test_damage_in_a_rewritten_log_is_corrupt_although_nothing_was_appended_since(
+    disk, log
+) -> None:
+    log.rewrite([event(number) for number in range(5)])
+    damaged = bytearray(content(disk))
+    damaged[20] ^= 1
+    assert read_all(bytes(damaged))[1].corrupt
+
+
+def test_a_log_that_would_not_shrink_is_left_alone(disk, log) -> None:
+    log.append(event(1), sync=True)
+    old = disk.names["a.log"]
+    assert log.rewrite([event(1)], only_if_smaller=True) == (log.size, log.size)
+    assert disk.names == {"a.log": old}
+    log.append(event(2), sync=True)
+    assert numbers(content(disk)) == [1, 2]
+
+
+@pytest.mark.parametrize("fault", ["full", "broken"])
+def test_a_rewrite_that_fails_at_any_step_leaves_the_old_log_or_the_new_one(fault) -> None:
+    for step in range(1, 6):  # create, write, sync, rename, sync the directory
+        disk = SimulatedDisk()
+        log = RecordLog.create(disk, PATH, sync=True)
+        for number in range(3):
+            log.append(event(number), sync=True)
+        disk.faults = {disk.steps + step: fault}
+        try:
+            log.rewrite([event("new")])
+            new = True
+        except PersistenceError:
+            new = log.poisoned
+        assert numbers(content(disk)) == (["new"] if new else [0, 1, 2])
+        if log.poisoned:
+            log.rewrite([event("new")])
+        log.append(event("more"), sync=True)
+        assert numbers(content(disk)) == [*(["new"] if new else [0, 1, 2]), "more"]
+        assert list(disk.names) == ["a.log"]
+
+
+def test_a_rewrite_takes_over_the_leftover_of_an_earlier_one(disk, log) -> None:
+    disk.open(PATH.with_name("a.log.tmp"), "create").write(b"leftover")
+    log.rewrite([event(1)])
+    assert numbers(content(disk)) == [1]
+
+
+# -- open ------------------------------------------------------------------------------------------
+
+
+def test_a_torn_tail_is_kept_beside_the_log_and_then_cut(disk, log, caplog) -> None:
+    log.append(event(1), sync=True)
+    whole = content(disk)
+    log.append(event(2), sync=False)
+    torn = content(disk)[:-3]
+    disk = SimulatedDisk({"a.log": torn})
+    again, seen = opened(disk)
+    assert seen == [1]
+    assert content(disk) == whole
+    (kept,) = [name for name in disk.names if name.startswith("a.log.cut-")]
+    assert content(disk, kept) == torn[len(whole) :]
+    assert disk.certain_names[kept].certain == torn[len(whole) :]
+    (warning,) = caplog.records
+    assert f"{len(torn) - len(whole)} bytes" in warning.message
+    assert "/simulated" not in warning.message
+    again.append(event(3), sync=True)
+    assert numbers(content(disk)) == [1, 3]
+
+
+def test_bytes_that_cannot_be_kept_are_not_cut(disk, log) -> None:
+    log.append(event(1), sync=True)
+    torn = content(disk) + b"torn"
+    for step in range(1, 5):
+        disk = SimulatedDisk({"a.log": torn})
+        disk.faults = {step: "full"}
+        with pytest.raises(PersistenceError):
+            opened(disk)
+        assert content(disk) == torn
+
+
+def test_a_corrupt_log_is_refused_and_untouched(disk, log) -> None:
+    for number in range(3):
+        log.append(event(number), sync=True)
+    damaged = bytearray(content(disk))
+    damaged[15] ^= 1
+    disk = SimulatedDisk({"a.log": bytes(damaged)})
+    with pytest.raises(CorruptHistory) as refused:
+        opened(disk)
+    assert content(disk) == damaged
+    assert disk.steps == 0
+    assert "simulated" not in refused.value.message
+
+
+def test_a_log_whose_reader_refuses_an_event_is_untouched(disk, log) -> None:
+    log.append(event(1), sync=True)
+    disk = SimulatedDisk({"a.log": content(disk) + b"torn"})
+
+    def refuse(_: object) -> None:
+        raise CorruptHistory
+
+    with pytest.raises(CorruptHistory):
+        RecordLog.open(disk, PATH, refuse)
+    assert disk.steps == 0
+
+
+def test_a_log_that_is_not_there_is_not_made_by_opening_it(disk) -> None:
+    with pytest.raises(FileNotFoundError):
+        opened(disk)
+    assert disk.names == {}
+
+
+def test_a_log_is_not_created_over_another_one(disk, log) -> None:
+    with pytest.raises(PersistenceError):
+        RecordLog.create(disk, PATH, sync=True)
+
+
+def test_a_log_whose_name_could_not_be_synced_is_not_created(disk) -> None:
+    disk.faults = {2: "broken"}
+    with pytest.raises(PersistenceError):
+        RecordLog.create(disk, PATH, sync=True)
+    assert disk.names == {}
+
+
+def test_a_log_reads_itself_again_without_what_was_taken_back(disk, log) -> None:
+    log.append(event(1), sync=True)
+    disk.faults = {disk.steps + 1: "short", disk.steps + 2: "broken"}
+    with pytest.raises(PersistenceError):
+        log.append(event(2), sync=False)
+    assert len(content(disk)) > log.size
+    seen: list[Any] = []
+    log.read(lambda each: seen.append(each["number"]))
+    assert seen == [1]
+
+
+# -- killed greenlets ------------------------------------------------------------------------------
+
+
+class HeldDisk(RealDisk):
+    """A real disk whose jobs wait at a gate, in their thread, until they are let go."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.held = Event()
+        self._gates: list[Any] = []
+        self.holding = False
+
+    def start(self, job: Callable[[], Any]) -> Any:
+        if not self.holding:
+            return super().start(job)
+        gate = gevent.monkey.get_original("threading", "Event")()
+        self._gates.append(gate)
+        self.held.set()
+
+        def waits() -> Any:
+            gate.wait(5)
+            return job()
+
+        return super().start(waits)
+
+    def let_go(self) -> None:
+        self.holding = False
+        for gate in self._gates:
+            gate.set()
+
+
+@pytest.fixture
+def held():
+    disk = HeldDisk()
+    yield disk
+    disk.let_go()
+    disk.close()
+
+
+def kill_while(disk: HeldDisk, work: Callable[[], object]) -> None:
+    disk.holding = True
+    greenlet = gevent.spawn(work)
+    assert disk.held.wait(5)
+    greenlet.kill(timeout=5)
+    assert greenlet.dead
+    disk.let_go()
+
+
+def test_a_kill_during_an_append_leaves_a_log_that_goes_on(held, tmp_path) -> None:
+    log = RecordLog.create(held, tmp_path / "a.log", sync=True)
+    log.append(event(1), sync=True)
+    kill_while(held, lambda: log.append(event(2), sync=True))
+    log.append(event(3), sync=False)
+    log.close()
+    assert numbers((tmp_path / "a.log").read_bytes()) == [1, 2, 3]
+
+
+def test_a_kill_during_a_rewrite_leaves_a_log_that_goes_on(held, tmp_path) -> None:
+    log = RecordLog.create(held, tmp_path / "a.log", sync=True)
+    log.append(event(1), sync=True)
+    kill_while(held, lambda: log.rewrite([event("new")]))
+    log.append(event(2), sync=True)
+    log.close()
+    assert numbers((tmp_path / "a.log").read_bytes()) == [1, 2]
+    assert eventually(lambda: [path.name for path in tmp_path.iterdir()] == ["a.log"])
+
+
+def test_two_greenlets_that_use_a_log_at_once_wait_for_each_other(held, tmp_path) -> None:
+    log = RecordLog.create(held, tmp_path / "a.log", sync=True)
+
+    def slow_events():
+        for number in range(5):
+            gevent.sleep(0)
+            yield event(number)
+
+    rewriting = gevent.spawn(log.rewrite, slow_events())
+    others = [gevent.spawn(log.append, event(f"after {n}"), sync=n % 2 == 0) for n in range(6)]
+    syncing = gevent.spawn(log.sync)
+    gevent.joinall([rewriting, syncing, *others], timeout=5, raise_error=True)
+    log.close()
+    written = numbers((tmp_path / "a.log").read_bytes())
+    assert written[:5] == [0, 1, 2, 3, 4]
+    assert len(written) == 11
+
+
+def test_closing_a_log_whose_disk_hangs_gives_up_in_time(held, tmp_path) -> None:
+    log = RecordLog.create(held, tmp_path / "a.log", sync=True)
+    held.holding = True
+    greenlet = gevent.spawn(log.append, event(1), sync=True)
+    assert held.held.wait(5)
+    greenlet.kill()
+    assert log.close(wait_ms=20) is False
+    held.let_go()
+    assert log.close() is True
+
+
+# -- anything in any order -------------------------------------------------------------------------
+
+
+class LogMachine(RuleBasedStateMachine):
+    """The log against a list: whatever fails, what the log says it has is what the file holds."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.disk = SimulatedDisk()
+        self.log = RecordLog.create(self.disk, PATH, sync=True)
+        self.events: list[Any] = []
+        self.next = 0
+
+    def _events(self, count: int, size: int) -> list[Any]:
+        self.next += count
+        return [f"{self.next + number}" + "x" * size for number in range(count)]
+
+    @rule(faults=st.dictionaries(st.integers(1, 8), st.sampled_from(["short", "full", "broken"])))
+    def the_disk_will_fail(self, faults) -> None:
+        self.disk.faults = {self.disk.steps + ahead: fault for ahead, fault in faults.items()}
+
+    @rule(count=st.integers(1, 3), size=st.sampled_from([0, 50, 600]), sync=st.booleans())
+    def append(self, count, size, sync) -> None:
+        events = self._events(count, size)
+        poisoned = self.log.poisoned
+        try:
+            if count == 1:
+                self.log.append(event(events[0]), sync=sync)
+            else:
+                self.log.append_many([event(each) for each in events], sync=sync)
+        except PersistenceError:
+            return
+        assert not poisoned
+        self.events += events
+        if sync:
+            assert self.log.synced == self.log.size
+
+    @rule()
+    def sync(self) -> None:
+        try:
+            self.log.sync()
+        except PersistenceError:
+            assert self.log.poisoned
+
+    @rule(keep=st.integers(0, 5), smaller=st.booleans())
+    def rewrite(self, keep, smaller) -> None:
+        kept = self.events[-keep:] if keep else []
+        poisoned = self.log.poisoned
+        try:
+            before, after = self.log.rewrite(map(event, kept), only_if_smaller=smaller)
+        except PersistenceError:
+            if self.log.poisoned and not poisoned:
+                self.events = kept  # in place, but its name is not certain
+            elif poisoned and self._on_file() == kept:
+                self.events = kept
+            return
+        if after < before or not smaller or poisoned:
+            self.events = kept
+            assert not self.log.poisoned
+
+    @precondition(lambda self: not self.log.poisoned)
+    @rule(torn=st.binary(max_size=40))
+    def reopen(self, torn) -> None:
+        self.disk.faults = {}
+        self.log.close()
+        self.disk.names["a.log"].write(torn)
+        self.log, seen = opened(self.disk)
+        assert seen == self.events
+
+    def _on_file(self) -> list[Any]:
+        return numbers(content(self.disk)[: self.log.size])
+
+    @invariant()
+    def the_file_is_what_the_log_says(self) -> None:
+        assert self._on_file() == self.events
+        if not self.log.poisoned:
+            assert self.log.size == len(content(self.disk))
+
+
+class UndoesNothing(RecordLog):
+    """A log without rollback, to see the machine notice it."""
+
+    __slots__ = ()
+
+    def _undo(self) -> None:
+        pass
+
+
+class BrokenMachine(LogMachine):
+    def __init__(self) -> None:
+        super().__init__()
+        self.disk = SimulatedDisk()
+        self.log = UndoesNothing.create(self.disk, PATH, sync=True)
+
+
+LogMachine.TestCase.settings = settings(max_examples=150, stateful_step_count=30)
+TestLogMachine = LogMachine.TestCase
+
+
+def test_the_machine_sees_a_missing_rollback() -> None:
+    searching = settings(max_examples=300, database=None, derandomize=True, phases=[Phase.generate])
+    with pytest.raises(AssertionError):
+        run_state_machine_as_test(BrokenMachine, settings=searching)
