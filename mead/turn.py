@@ -126,8 +126,8 @@ class Turn:
             durable=durable,
         )
 
-    def not_durable(self) -> "Turn":
-        """This turn, with its ending not known to be in the store."""
+    def with_durable(self, durable: bool) -> "Turn":
+        """This turn, with its ending known to be in the store, or not."""
         return Turn(
             id=self.id,
             input=self.input,
@@ -137,6 +137,7 @@ class Turn:
             error=self.error,
             finished_at=self.finished_at,
             facts=self.facts,
+            durable=durable,
         )
 
     def interrupted(self) -> "Turn":

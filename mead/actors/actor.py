@@ -126,6 +126,7 @@ class Actor:
     exit: Exit | None = None
     _began = False
     _greenlet: "AnyGreenlet | None" = None
+    _handling: Reply | None = None
     _deferred: set[Reply] | None = None
     _links: set[Linked] | None = None
     _watchers: tuple[Callable[[Exit], Any], ...] = ()
@@ -237,16 +238,19 @@ class Actor:
         self._teardown(exit_)
 
     def _handle_call(self, message: object, reply: Reply) -> None:
-        if self._deferred is None:
-            self._deferred = set()
-        # Held while it is handled, so that a crash in between still answers the caller.
-        self._deferred.add(reply)
+        self._handling = reply  # so that a crash in between still answers the caller
         try:
             value = self.handle_call(message, reply)
         except MeadError as error:
-            value = error
-        if value is not NO_REPLY:
-            self.answer(reply, value)
+            reply.set_exception(error)
+        else:
+            if value is not NO_REPLY:
+                reply.set(value)
+            elif not reply.ready():
+                if self._deferred is None:
+                    self._deferred = set()
+                self._deferred.add(reply)
+        self._handling = None
 
     def _teardown(self, exit_: Exit) -> None:
         self.exit = exit_
@@ -259,8 +263,9 @@ class Actor:
         except Exception as error:  # noqa: BLE001 - it is ending anyway
             log.warning("%s failed while it cleaned up: %s", self.name, type(error).__name__)
         died = ActorDied(self.name, exit_)
-        for reply in self._deferred or ():
-            reply.set_exception(died)
+        for reply in (self._handling, *(self._deferred or ())):
+            if reply is not None and not reply.ready():
+                reply.set_exception(died)
         unread = ActorDied(self.name, exit_, unread=True)
         while not self._mailbox.empty():
             reply, _ = self._mailbox.get()
@@ -271,8 +276,8 @@ class Actor:
         """Runs in the hub.  A greenlet killed before its first step never entered `_loop`."""
         if not self._began:
             self._began = True
-            cleanup: AnyGreenlet = Greenlet.spawn(self._teardown, KILLED)
-            cleanup.rawlink(self._greenlet_ended)
+            self._greenlet = Greenlet.spawn(self._teardown, KILLED)
+            self._greenlet.rawlink(self._greenlet_ended)
             return
         watchers, self._watchers = self._watchers, ()
         for callback in watchers:

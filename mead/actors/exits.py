@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, Generic, Literal, Protocol, TypeVar
+from typing import Any, Generic, Literal, NamedTuple, Protocol, TypeVar
 
 Value = TypeVar("Value")
 
@@ -24,8 +24,7 @@ NORMAL = Exit("normal")
 KILLED = Exit("killed")
 
 
-@dataclass(frozen=True, slots=True)
-class Outcome(Generic[Value]):
+class Outcome(NamedTuple, Generic[Value]):
     """A task's result as a value, so that a failed task cannot kill the one who waits for it."""
 
     value: Value | None = None

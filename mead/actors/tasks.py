@@ -20,19 +20,22 @@ Value = TypeVar("Value")
 class Task(Generic[Value]):
     """A running or ended task."""
 
-    __slots__ = ("_function", "_on_end", "greenlet", "name", "outcome")
+    __slots__ = ("_among", "_function", "_on_end", "greenlet", "name", "outcome")
 
     def __init__(
         self,
         function: Callable[[], Value],
         name: str,
         on_end: Callable[[Outcome[Value]], Any] | None,
+        among: "set[Task[Any]]",
     ) -> None:
+        """`among` is the set of running tasks that it leaves at its end."""
         self.name = name
         self.outcome: Outcome[Value] | None = None
         """How it ended; None while it runs.  A killed task has `Killed` as its error."""
         self._function = function
         self._on_end = on_end
+        self._among = among
         self.greenlet: AnyGreenlet = Greenlet(self._run)
         """For the TaskSupervisor alone."""
 
@@ -50,20 +53,15 @@ class Task(Generic[Value]):
         """End it at its next wait.  Blocks on: nothing."""
         self.greenlet.kill(block=False)
 
-    def begin(self) -> "AnyGreenlet":
-        """Start the greenlet; for the TaskSupervisor alone."""
-        self.greenlet.rawlink(self._ended)
-        self.greenlet.start()
-        return self.greenlet
-
     def _run(self) -> None:
         try:
             self.outcome = Outcome(self._function())
         except BaseException as error:  # noqa: BLE001 - SystemExit, too, ends this task alone
             self.outcome = Outcome(error=error)
 
-    def _ended(self, _: "AnyGreenlet") -> None:
+    def ended(self, _: "AnyGreenlet") -> None:
         """Runs in the hub: the callback may cast and count, and must not block."""
+        self._among.discard(self)
         if self.outcome is None:  # killed before its first step
             self.outcome = Outcome(error=GreenletExit())
         if self._on_end is not None:
@@ -93,9 +91,10 @@ class TaskSupervisor(Lifetime):
         `on_end(outcome)` is called once in the hub and must not block.  Whoever starts a task and
         may end before it must kill it (`Actor.link`, or `finally: task.kill()`).
         """
-        task = Task(function, name, on_end)
+        task = Task(function, name, on_end, self._tasks)
         self._tasks.add(task)
-        task.begin().rawlink(lambda _: self._tasks.discard(task))
+        task.greenlet.rawlink(task.ended)
+        task.greenlet.start()
         return task
 
     def stop(self, timeout_ms: float = 5000) -> None:

@@ -1,16 +1,14 @@
 """The public calls of Mead, as its faces use them."""
 
 from collections.abc import Callable
-from dataclasses import dataclass
-from typing import Any, Literal, Protocol
+from typing import Any, Literal, NamedTuple, Protocol
 
 from mead.protocols.storage import RepairReport, StoredSession
 from mead.protocols.turns import Interaction
 from mead.turn import Turn
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class TurnReceipt:
+class TurnReceipt(NamedTuple):
     """What `submit` gives back: the answer and the closed turn."""
 
     output: str

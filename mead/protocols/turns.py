@@ -3,7 +3,7 @@
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
-from typing import Any, Literal, Protocol, runtime_checkable
+from typing import Any, Literal, NamedTuple, Protocol, runtime_checkable
 
 from mead.protocols.tools import ToolClass
 from mead.turn import RequestedRoute, ToolLevel, Turn, TurnFacts
@@ -17,8 +17,7 @@ class Clock(Protocol):
         ...
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class TurnContext:
+class TurnContext(NamedTuple):
     """What a handler is told about the turn it answers."""
 
     session_id: str | None

@@ -1,8 +1,7 @@
 """The history of one conversation: an actor that owns its turns and their log.  Source: seed A8."""
 
 import logging
-from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 from mead.actors.actor import Actor, Reply
 from mead.actors.exits import Exit
@@ -13,8 +12,7 @@ from mead.turn import Turn, TurnStatus, utc_now
 log = logging.getLogger(__name__)
 
 
-@dataclass(frozen=True, slots=True)
-class Append:
+class Append(NamedTuple):
     """Record a turn that starts.  Answers the turns before it; raises PersistenceError.
 
     Write-first: a turn that cannot be recorded is refused, and memory is left untouched.
@@ -25,9 +23,8 @@ class Append:
     """Whether the caller chose the turn's id, so that it could be one of an earlier turn."""
 
 
-@dataclass(frozen=True, slots=True)
-class Close:
-    """Record how the newest turn ended.  It says `durable`; answers it as it really is.
+class Close(NamedTuple):
+    """Record how the newest turn ended.  Answers the turn, `durable` as it turned out.
 
     Memory first: the caller already holds the answer, so a disk that refuses costs durability only.
     """
@@ -35,18 +32,15 @@ class Close:
     turn: Turn
 
 
-@dataclass(frozen=True, slots=True)
-class Interrupt:
+class Interrupt(NamedTuple):
     """Mark turns that are still running as interrupted.  Answers None."""
 
 
-@dataclass(frozen=True, slots=True)
-class Read:
+class Read(NamedTuple):
     """Answers the turns, oldest first."""
 
 
-@dataclass(frozen=True, slots=True)
-class Compact:
+class Compact(NamedTuple):
     """Rewrite the log as one record a turn.  Answers (bytes before, bytes after)."""
 
 
@@ -114,8 +108,8 @@ class History(Actor):
         except PersistenceError as error:
             log.warning("session %s: a closed turn was not stored: %s", self._session_id, error)
             stored = False
-        if not stored:
-            self._turns[-1] = turn.not_durable()
+        if stored is not turn.durable:
+            self._turns[-1] = turn.with_durable(stored)
         self._compact_if_due()
         return self._turns[-1] if self._turns else turn
 

@@ -9,8 +9,7 @@ import logging
 import time
 from collections import deque
 from collections.abc import Callable
-from dataclasses import dataclass
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 from mead.actors.actor import NO_REPLY, Actor, ActorRef, Reply
 from mead.actors.exits import Exit, Outcome
@@ -46,8 +45,7 @@ WAITING_LIMIT: Final = 10
 """Turns that may wait behind the running one (SPEC section 3)."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Submit:
+class Submit(NamedTuple):
     """Run a turn.  Answers a TurnReceipt; raises Busy, PersistenceError, TurnError."""
 
     turn_id: str
@@ -59,21 +57,18 @@ class Submit:
     on_text: Callable[[str], None] | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Cancel:
+class Cancel(NamedTuple):
     """End that turn, running or waiting; None means the running one.  Raises SessionNotFound."""
 
     turn_id: str | None
 
 
-@dataclass(frozen=True, slots=True)
-class _TurnEnded:
+class _TurnEnded(NamedTuple):
     turn_id: str
     outcome: Outcome[str]
 
 
-@dataclass(frozen=True, slots=True)
-class _TurnExpired:
+class _TurnExpired(NamedTuple):
     turn_id: str
 
 
@@ -131,6 +126,8 @@ class SessionServer(Actor):
         self._activity = activity
         self._waiting: deque[tuple[Submit, Reply]] = deque()
         self._running: _Running | None = None
+        self._durable = True
+        """Whether the last closing was stored: most likely the next one will be, too."""
 
     # -- hooks -------------------------------------------------------------------------------------
 
@@ -218,12 +215,23 @@ class SessionServer(Actor):
         running.deadline.cancel()
         running.task.kill()
         self.unlink(running.task)
-        turn = self._history.call(Close(_closed(running, result)), None)
+        turn: Turn = self._history.call(Close(self._closed(running, result)), None)
+        self._durable = turn.durable
         if isinstance(result, str):
             self.answer(running.reply, TurnReceipt(output=result, turn=turn))
         else:
             self.answer(running.reply, result)
         self._begin_next()
+
+    def _closed(self, running: _Running, result: str | TurnError) -> Turn:
+        if isinstance(result, str):
+            status, output, fault = TurnStatus.COMPLETED, result, None
+        else:
+            status, output = _STATUS.get(type(result), TurnStatus.FAILED), None
+            fault = TurnFault(code=result.turn_code, message=result.message)
+        return running.turn.closed(
+            status, output=output, error=fault, facts=running.facts, durable=self._durable
+        )
 
     def _begin_next(self) -> None:
         while self._running is None and self._waiting:
@@ -264,16 +272,3 @@ _STATUS: Final[dict[type[TurnError], TurnStatus]] = {
     TurnTimeout: TurnStatus.TIMEOUT,
     TurnCancelled: TurnStatus.CANCELLED,
 }
-
-
-def _closed(running: _Running, result: str | TurnError) -> Turn:
-    if isinstance(result, str):
-        return running.turn.closed(
-            TurnStatus.COMPLETED, output=result, facts=running.facts, durable=True
-        )
-    return running.turn.closed(
-        _STATUS.get(type(result), TurnStatus.FAILED),
-        error=TurnFault(code=result.turn_code, message=result.message),
-        facts=running.facts,
-        durable=True,
-    )
