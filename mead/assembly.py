@@ -15,6 +15,7 @@ from mead.handlers import Handlers, configured
 from mead.ledger.journal import Journal
 from mead.ledger.ledger import Ledger, LedgerHandle
 from mead.ledger.totals import Totals
+from mead.mcp.client.hub import Hub
 from mead.protocols import Provider, SessionStore, TurnHandler
 from mead.providers.embedded import EmbeddedProvider
 from mead.providers.factory import boot_check, build_provider
@@ -118,6 +119,7 @@ class Parts:
             self._settings,
             store=self.store,
             start_ledger=self._start_ledger,
+            start_hub=self._start_hub if self._settings.mcp.servers else None,
             start_models=self._start_models,
             start_control=self._start_control if self._settings.storage.directory else None,
         )
@@ -135,6 +137,9 @@ class Parts:
             )
 
         return LedgerHandle(Ledger(self._sender, open_journal))
+
+    def _start_hub(self) -> Child:
+        return Hub(self._settings.mcp.servers).start()
 
     def _start_models(self) -> Child:
         specs = [

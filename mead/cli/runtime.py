@@ -1,27 +1,33 @@
 """Where a command's calls go: to the process that holds the storage directory, else to its own."""
 
-import os
 import time
 from collections.abc import Generator
 from contextlib import contextmanager
-from pathlib import Path
-from typing import Final
+from typing import Any, Final
+
+from flask import current_app
 
 from mead.actors.green import sleep_ms
 from mead.api import Mead
-from mead.config import Settings, load_settings
+from mead.config import Settings
 from mead.control.client import ControlClient
 from mead.errors import StorageLocked
 
 Runtime = Mead | ControlClient
+
+FAULTS: Final = "mead.faults"
+"""Where wsgi.create_app keeps the ConfigurationError that it met."""
 
 _SOCKET_WAIT_S: Final = 5.0
 """A process that has just taken the lock opens its control socket within moments."""
 
 
 def settings_here() -> Settings:
-    """The settings of this directory.  Raises ConfigurationError."""
-    return load_settings(os.environ, Path.cwd())
+    """The settings that the application was made with.  Raises ConfigurationError."""
+    extensions: dict[str, Any] = current_app.extensions
+    if FAULTS in extensions:
+        raise extensions[FAULTS]
+    return extensions["mead.settings"]
 
 
 @contextmanager
