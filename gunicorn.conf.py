@@ -13,7 +13,7 @@ from typing import Any
 
 import gevent
 
-from mead.web import options
+from mead.web import lifecycle, options
 from mead.web.master import Master, settings_or_exit
 
 _directory = Path(__file__).parent
@@ -53,14 +53,12 @@ child_exit = _master.child_exit
 
 def post_worker_init(worker: Any) -> None:
     """Start the tree, before the first connection is taken."""
-    worker.wsgi.extensions["mead.web"].start(worker)
+    lifecycle.start(worker)
 
 
 def worker_exit(server: Any, worker: Any) -> None:
     """Stop the tree, after the last connection has gone."""
-    app = getattr(worker, "wsgi", None)
-    if app is not None and "mead.web" in app.extensions:
-        app.extensions["mead.web"].stop(worker)
+    lifecycle.stop(worker)
 
 
 def pre_request(worker: Any, request: Any) -> None:

@@ -13,9 +13,10 @@ from blueprints.errors import handle_errors
 from blueprints.guards import Guards
 from blueprints.health import health_blueprint
 from mead.api import Mead
+from mead.cli import mead_group
 from mead.config import Settings, load_settings
 from mead.errors import ConfigurationError
-from mead.web.lifecycle import Runtime, WebProcess
+from mead.web.lifecycle import FAULTS, PROCESS, Runtime, WebProcess
 from mead.web.served import served
 
 
@@ -30,11 +31,12 @@ def create_app(settings: Settings | None = None, runtime: Runtime | None = None)
     app = Flask("mead", static_folder=None)
     app.url_map.strict_slashes = app.url_map.merge_slashes = False  # never a redirect
     app.config["PROVIDE_AUTOMATIC_OPTIONS"] = False
+    app.cli.add_command(mead_group)
     try:
         settings = settings or served.get() or load_settings(os.environ, Path(__file__).parent)
         _add_faces(app, settings, runtime or Mead(settings))
     except ConfigurationError as error:
-        app.extensions["mead.faults"] = error
+        app.extensions[FAULTS] = error
     return app
 
 
@@ -42,7 +44,7 @@ def _add_faces(app: Flask, settings: Settings, runtime: Runtime) -> None:
     process = WebProcess(runtime, settings.mcp_server.maximum_connections)
     guards = Guards(settings)
     app.extensions.update(
-        {"mead": runtime, "mead.settings": settings, "mead.web": process, "mead.guards": guards}
+        {"mead": runtime, "mead.settings": settings, "mead.guards": guards, PROCESS: process}
     )
     tokens = (settings.mcp_server.token, settings.deck.token)
     app.register_blueprint(

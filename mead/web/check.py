@@ -1,18 +1,21 @@
-"""`python -m mead.web.check DIRECTORY`: whether a server there would find its settings good.
+"""`python -m mead.web.check DIRECTORY ADDRESS`: whether a new worker could use the settings there.
 
 A process of its own, because finding out takes what must not stay in the master: it makes the
-runtime, and with it imports the handlers and providers that the settings name.
+runtime, and with it imports the handlers and providers that the settings name.  ADDRESS is where the
+server listens already.
 """
 
 import os
+import socket
 import sys
 from pathlib import Path
 
 from gevent import subprocess
 
-from mead.config import Settings, load_settings
+from mead.config import McpServerSettings, Settings, load_settings
 from mead.errors import ConfigurationError
 from mead.web.certificate import certificate_faults
+from mead.web.options import bind
 
 LIMIT_S = 20
 
@@ -25,9 +28,9 @@ def load_checked(directory: Path) -> Settings:
     return settings
 
 
-def faults_in_a_new_process(directory: Path) -> list[str]:
+def faults_in_a_new_process(directory: Path, address: str) -> list[str]:
     """What `python -m mead.web.check` says about the settings as they are now; none if good."""
-    command = [sys.executable, "-m", "mead.web.check", str(directory)]
+    command = [sys.executable, "-m", "mead.web.check", str(directory), address]
     try:
         done = subprocess.run(command, stdout=subprocess.PIPE, timeout=LIMIT_S, check=False)
     except (OSError, subprocess.TimeoutExpired) as error:
@@ -36,12 +39,31 @@ def faults_in_a_new_process(directory: Path) -> list[str]:
     return lines or ([] if done.returncode == 0 else ["they could not be checked"])
 
 
-def main() -> int:
+def check_listening(server: McpServerSettings, address: str) -> None:
+    """Whether the listener could move; gunicorn would only find out once the old one is closed.
+
+    Raises ConfigurationError.
+    """
+    if bind(server) == address:
+        return
+    family = socket.AF_INET6 if ":" in server.address else socket.AF_INET
+    with socket.socket(family) as probe:
+        probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        try:
+            probe.bind((server.address, server.port))
+        except OSError as error:
+            fault = f"mcp_server.port: cannot listen on {bind(server)}: {error.strerror}"
+            raise ConfigurationError([fault]) from None
+
+
+def main(directory: str, address: str) -> int:
     """Print one line for each fault; the exit status says whether there was one."""
     from mead.api import Mead
 
     try:
-        Mead(load_checked(Path(sys.argv[1])))
+        settings = load_checked(Path(directory))
+        check_listening(settings.mcp_server, address)
+        Mead(settings)
     except ConfigurationError as error:
         sys.stdout.writelines(f"{fault}\n" for fault in error.faults)
         return os.EX_CONFIG
@@ -49,4 +71,4 @@ def main() -> int:
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(main(*sys.argv[1:]))

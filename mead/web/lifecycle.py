@@ -4,7 +4,7 @@ import logging
 import mmap
 import os
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any, Final, Protocol
 
 import gevent
@@ -18,6 +18,10 @@ from mead.web.monitor import HubMonitor
 from mead.web.worker import MeadWorker
 
 log = logging.getLogger(__name__)
+
+PROCESS: Final = "mead.web"
+FAULTS: Final = "mead.faults"
+"""Where an application keeps its WebProcess, or the ConfigurationError that it has instead."""
 
 LOCK_WAIT_RESERVE_S: Final = 5
 """Beyond graceful_timeout, which the worker before this one may take to let go of the storage."""
@@ -128,6 +132,22 @@ class WebProcess:
         log.error("Mead has ended (%s); the worker exits with %d", exit_.cause, os.EX_SOFTWARE)
         worker.end_mark.set(os.EX_SOFTWARE)
         gevent.spawn(_exit, os.EX_SOFTWARE)
+
+
+def start(worker: Any) -> None:
+    """gunicorn's `post_worker_init`.  Raises SystemExit if the application cannot serve."""
+    extensions: Mapping[str, Any] = worker.wsgi.extensions
+    if FAULTS in extensions:
+        leave(worker, extensions[FAULTS])
+    extensions[PROCESS].start(worker)
+
+
+def stop(worker: Any) -> None:
+    """gunicorn's `worker_exit`: also called for a worker that did not come far."""
+    app = getattr(worker, "wsgi", None)
+    process: WebProcess | None = None if app is None else app.extensions.get(PROCESS)
+    if process is not None:
+        process.stop(worker)
 
 
 def leave(worker: Any, error: BaseException) -> None:

@@ -1,0 +1,112 @@
+"""The real application with a few routes more, for tests that need a request that does something.
+
+Loaded by gunicorn as `tests.helpers.probe:app`; its Mead is the real one.
+"""
+
+import os
+import time
+
+import gevent
+import requests
+from flask import Response, jsonify, request
+
+from blueprints.bodies import DEADLINE_KEY, read_body
+from blueprints.guards import Access, access
+from mead.actors.exits import Exit
+from mead.tree import Tree
+from wsgi import create_app
+
+app = create_app()
+if "PROBE_BODY_DEADLINE_MS" in os.environ:
+    app.config[DEADLINE_KEY] = int(os.environ["PROBE_BODY_DEADLINE_MS"])
+
+
+@app.get("/probe/slow")
+@access(Access.OPEN)
+def slow() -> Response:
+    """Take that many milliseconds; say in the log that it began and how it ended."""
+    process = app.extensions["mead.web"]
+    print("probe: slow began", flush=True)
+    try:
+        gevent.sleep(int(request.args["ms"]) / 1000)
+    finally:
+        print("probe: slow ended", flush=True)
+    return jsonify(draining=process.connections.draining)
+
+
+@app.get("/probe/hold")
+@access(Access.OPEN)
+def hold() -> Response:
+    """Hold the hub that long, as a busy loop does."""
+    until = time.monotonic() + int(request.args["ms"]) / 1000
+    while time.monotonic() < until:
+        pass
+    return jsonify({})
+
+
+@app.post("/probe/body")
+@access(Access.MCP)
+def body() -> Response:
+    """How long the body is."""
+    return jsonify(length=len(read_body()))
+
+
+@app.get("/probe/large")
+@access(Access.OPEN)
+def large() -> Response:
+    """An answer of many mebibytes."""
+    return Response(b"x" * 1_048_576 * int(request.args["mib"]))
+
+
+@app.get("/probe/bug")
+@access(Access.OPEN)
+def bug() -> Response:
+    """Raise what holds a secret."""
+    raise ZeroDivisionError("the-secret-of-the-bug")
+
+
+@app.get("/probe/stream-bug")
+@access(Access.OPEN)
+def stream_bug() -> Response:
+    """Raise when half of the answer is sent."""
+
+    def parts():
+        yield b"half"
+        raise ZeroDivisionError("the-secret-of-the-bug")
+
+    return Response(parts())
+
+
+@app.get("/probe/exit")
+@access(Access.OPEN)
+def leave() -> Response:
+    """Raise what usually ends a process."""
+    raise SystemExit(9)
+
+
+@app.get("/probe/outgoing")
+@access(Access.OPEN)
+def outgoing() -> Response:
+    """Ask an HTTPS server from inside the worker."""
+    with requests.Session() as session:
+        session.trust_env = False
+        answer = session.get(request.args["url"], verify=request.args["ca"], timeout=5)
+    return jsonify(status=answer.status_code, body=answer.json())
+
+
+@app.get("/probe/end")
+@access(Access.OPEN)
+def end() -> Response:
+    """Crash a child of the tree until the root supervisor gives up."""
+    tree = app.extensions["mead"]._parts.tree
+    gevent.spawn(crash, tree)
+    return jsonify({})
+
+
+def crash(tree: Tree) -> None:
+    """End one of its children each time it is back."""
+    while tree.alive:
+        child = tree.child("turns")
+        if child is not None:
+            child._finish(Exit("crashed"))
+        gevent.sleep(0.005)

@@ -1,0 +1,277 @@
+"""The life of the process: boot, signals, workers that die.  Real gunicorns."""
+
+import os
+import signal
+import socket
+
+import gevent
+import psutil
+import pytest
+
+from tests.helpers.server import READY, Server, free_port, running
+from tests.helpers.waiting import eventually
+
+pytestmark = [pytest.mark.e2e, pytest.mark.timeout(60)]
+
+PROBE = "tests.helpers.probe:app"
+
+
+def ask_in_background(server: Server, path: str) -> gevent.Greenlet:
+    return gevent.spawn(server.get, path)
+
+
+# -- starting ----------------------------------------------------------------------------------------
+
+
+def test_a_server_without_settings_boots_and_is_ready(tmp_path):
+    with running(Server(tmp_path)) as server:
+        assert server.get("/readyz").json() == {"ready": True}
+        assert server.get("/healthz").json()["status"] == "ok"
+        assert server.stop() == 0
+        assert server.says("Mead has stopped")
+
+
+def test_the_platform_concurrency_starts_one_worker_and_says_so(tmp_path):
+    with running(Server(tmp_path), WEB_CONCURRENCY="4") as server:
+        assert len(server.workers()) == 1
+        assert server.says("WEB_CONCURRENCY=4 is not used")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "environ"),
+    [
+        (["-w", "2"], {}),
+        ([], {"GUNICORN_CMD_ARGS": "--workers=2"}),
+        (["--preload"], {}),
+        (["-k", "sync"], {}),
+        (["--reuse-port"], {}),
+    ],
+)
+def test_an_option_that_cannot_work_is_refused_at_start(tmp_path, arguments, environ):
+    server = Server(tmp_path)
+    try:
+        server.start(*arguments, "--pid", str(tmp_path / "pid"), **environ)
+        assert server.end() == os.EX_USAGE
+        assert server.says("Refused: --")
+        assert "Traceback" not in server.log
+        assert not (tmp_path / "pid").exists()
+    finally:
+        server.destroy()
+
+
+def test_a_faulty_configuration_ends_the_start_with_a_line_for_each_fault(tmp_path):
+    server = Server(tmp_path, '[runtime]\nturn_timeout = 1\nmaximum_sessions = "many"\n')
+    try:
+        server.start()
+        assert server.end() == os.EX_CONFIG
+        assert len(server.lines) == 2
+        assert server.says("mead: configuration: runtime.turn_timeout")
+        assert server.says("mead: configuration: runtime.maximum_sessions")
+    finally:
+        server.destroy()
+
+
+def test_a_handler_that_does_not_import_ends_the_start_without_a_loop(tmp_path):
+    server = Server(tmp_path, '[runtime]\nhandlers = {odd = "nowhere.at_all:Handler"}\n')
+    try:
+        server.start()
+        assert server.end() == os.EX_CONFIG
+        assert "Traceback" not in server.log
+        assert server.says("configuration: runtime.handlers.odd")
+    finally:
+        server.destroy()
+
+
+def test_the_plain_gevent_worker_works_and_says_what_it_lacks(tmp_path):
+    with running(Server(tmp_path), "-k", "gevent") as server:
+        assert server.get("/readyz").status_code == 200
+        assert server.says("worker class GeventWorker: no exact limit")
+        assert server.stop() == 0
+        assert server.says("Mead has stopped")
+
+
+def test_the_port_of_the_platform_is_listened_on_at_every_address(tmp_path):
+    server = Server(tmp_path)
+    (tmp_path / "mead.toml").unlink()
+    try:
+        server.start(PORT=str(server.port), MEAD_CONFIG="")
+        server.expect(f"Listening at: http://0.0.0.0:{server.port}")
+    finally:
+        server.destroy()
+
+
+# -- what arguments cannot change --------------------------------------------------------------------
+
+
+def test_gunicorn_arguments_do_not_bring_back_the_query_string(tmp_path):
+    loud = "--access-logfile=- --access-logformat='%(r)s %(q)s %(f)s %({referer}i)s %(U)s'"
+    with running(Server(tmp_path), GUNICORN_CMD_ARGS=loud) as server:
+        server.get("/healthz?ticket=the-secret", headers={"Referer": "http://x/?the-secret"})
+        server.get("/no-such-path%0D%0Aforged")
+        server.expect('"GET /healthz HTTP/1.1" 200')
+        server.expect('"GET /no-such-path%0D%0Aforged HTTP/1.1" 404')
+        assert "the-secret" not in server.log
+        assert server.says("Not taken from the command line: access_log_format")
+
+
+def test_another_logger_class_is_not_taken(tmp_path):
+    loud = "--access-logfile=- --logger-class=gunicorn.glogging.Logger --forwarded-allow-ips=*"
+    with running(Server(tmp_path), GUNICORN_CMD_ARGS=loud) as server:
+        server.get("/healthz?ticket=the-secret")
+        server.expect('"GET /healthz HTTP/1.1" 200')
+        assert "the-secret" not in server.log
+        assert server.says("forwarded_allow_ips, logger_class")
+
+
+def test_no_control_socket_is_opened(tmp_path):
+    with running(Server(tmp_path), "--no-control-socket") as server:
+        listening = [
+            one for one in psutil.Process(server.process.pid).net_connections("all")
+            if one.status == psutil.CONN_LISTEN or one.family == socket.AF_UNIX and one.laddr
+        ]  # fmt: skip
+        assert [one.laddr.port for one in listening] == [server.port]
+    assert not list(tmp_path.rglob("*.ctl"))
+
+
+# -- SIGTERM, SIGINT ---------------------------------------------------------------------------------
+
+
+def test_a_running_request_finishes_after_sigterm(tmp_path):
+    with running(Server(tmp_path, app=PROBE)) as server:
+        asked = ask_in_background(server, "/probe/slow?ms=1500")
+        server.expect("probe: slow began")
+        idle = server.connect()
+        server.signal(signal.SIGTERM)
+        assert asked.get(timeout=10).json() == {"draining": True}
+        assert idle.recv(1) == b""
+        idle.close()
+        assert server.end() == 0
+        assert server.says("Mead has stopped")
+
+
+def test_a_request_that_outlasts_the_grace_is_interrupted_in_order(tmp_path):
+    with running(Server(tmp_path, app=PROBE), "--graceful-timeout", "4") as server:
+        asked = ask_in_background(server, "/probe/slow?ms=60000")
+        server.expect("probe: slow began")
+        assert server.stop() == 0
+        assert server.says("probe: slow ended")
+        assert server.says("Mead has stopped")
+        assert not server.says("SIGKILL")
+        with pytest.raises(Exception, match="."):
+            asked.get(timeout=5)
+
+
+def test_sigint_interrupts_at_once_and_in_order(tmp_path):
+    with running(Server(tmp_path, app=PROBE)) as server:
+        asked = ask_in_background(server, "/probe/slow?ms=60000")
+        server.expect("probe: slow began")
+        server.signal(signal.SIGINT)
+        assert server.end() == 0
+        assert server.says("probe: slow ended")
+        assert server.says("Mead has stopped")
+        asked.join(5)
+
+
+def test_a_worker_leaves_when_its_master_is_gone(tmp_path):
+    with running(Server(tmp_path)) as server:
+        worker = psutil.Process(server.workers()[0])
+        server.signal(signal.SIGKILL)
+        server.process.wait(5)
+        server.expect("The master is gone")
+        server.expect("Mead has stopped")
+        eventually(lambda: not worker.is_running() or worker.status() == psutil.STATUS_ZOMBIE)
+
+
+# -- SIGHUP ------------------------------------------------------------------------------------------
+
+
+def test_sighup_with_good_settings_brings_a_new_worker(tmp_path):
+    with running(Server(tmp_path, app=PROBE)) as server:
+        (before,) = server.workers()
+        asked = ask_in_background(server, "/probe/slow?ms=500")
+        server.expect("probe: slow began")
+        server.configure("[mcp_server]\nmaximum_connections = 7\n")
+        server.signal(signal.SIGHUP)
+        assert asked.get(timeout=10).status_code == 200
+        server.ready(times=2)
+        eventually(lambda: server.workers() and before not in server.workers())
+        assert server.get("/readyz").status_code == 200
+        assert server.stop() == 0
+
+
+def test_sighup_with_faulty_settings_changes_nothing(tmp_path):
+    with running(Server(tmp_path)) as server:
+        workers = server.workers()
+        server.configure("[runtime]\nturn_timeout_ms = -1\n")
+        server.signal(signal.SIGHUP)
+        server.expect("The settings are not used")
+        assert server.says("configuration: runtime.turn_timeout_ms")
+        assert server.workers() == workers
+        assert server.get("/readyz").status_code == 200
+        assert server.stop() == 0
+
+
+def test_sighup_to_a_port_in_use_changes_nothing(tmp_path):
+    with running(Server(tmp_path)) as server, socket.create_server(("127.0.0.1", 0)) as taken:
+        workers = server.workers()
+        server.configure(f"[mcp_server]\nport = {taken.getsockname()[1]}\n")
+        server.signal(signal.SIGHUP)
+        server.expect("The settings are not used")
+        assert server.says("configuration: mcp_server.port: cannot listen")
+        assert server.workers() == workers
+        assert server.get("/readyz").status_code == 200
+
+
+def test_a_worker_started_again_serves_the_settings_that_were_validated(tmp_path):
+    with running(Server(tmp_path)) as server:
+        (tmp_path / "mead.toml").write_text("this is not TOML")
+        os.kill(server.workers()[0], signal.SIGKILL)
+        server.ready(times=2)
+        assert server.get("/readyz").status_code == 200
+
+
+def test_more_workers_by_signal_are_refused(tmp_path):
+    with running(Server(tmp_path)) as server:
+        server.signal(signal.SIGTTIN)
+        server.expect("TTIN is refused")
+        assert len(server.workers()) == 1
+
+
+# -- ends --------------------------------------------------------------------------------------------
+
+
+def test_a_killed_worker_is_replaced_by_one_that_works(tmp_path):
+    with running(Server(tmp_path)) as server:
+        (before,) = server.workers()
+        os.kill(before, signal.SIGKILL)
+        server.ready(times=2)
+        assert server.get("/readyz").status_code == 200
+        assert before not in server.workers()
+
+
+def test_three_ends_of_the_tree_in_a_minute_stop_the_master(tmp_path):
+    with running(Server(tmp_path, app=PROBE)) as server:
+        for times in (1, 2, 3):
+            server.ready(times)
+            server.get("/probe/end")
+            server.expect("the worker exits with 70", times)
+        assert server.end() == os.EX_SOFTWARE
+        assert server.says("Mead ended three times in a minute")
+        assert server.log.count(READY) == 3
+
+
+def test_two_servers_do_not_share_a_storage_directory(tmp_path):
+    toml = f'[storage]\ndirectory = "{tmp_path / "var"}"\n'
+    other = tmp_path / "other"
+    other.mkdir()
+    with running(Server(tmp_path, toml)) as first:
+        second = Server(other, toml)
+        try:
+            second.start("--graceful-timeout", "0")
+            assert second.end(bound_s=15) == os.EX_TEMPFAIL
+            assert second.says(str(first.workers()[0]))
+            assert "Traceback" not in second.log
+        finally:
+            second.destroy()
+        assert first.get("/readyz").status_code == 200
+    assert free_port()
