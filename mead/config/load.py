@@ -53,16 +53,19 @@ def build_settings(values: object, *, directory: Path, environ: Mapping[str, str
 
 def _settings(tree: Tree, places: Places) -> Settings:
     ecosystem.complete(tree)
-    faults = tree.faults
+    settings, faults = _read(tree, places)
+    if settings is None or tree.faults:
+        # Raised here and not where marshmallow's error is caught: that one holds the values.
+        raise ConfigurationError([*tree.faults, *faults])
+    return _with_sources(settings, tree)
+
+
+def _read(tree: Tree, places: Places) -> tuple[Settings | None, list[str]]:
     with reading_from(Places(places.environ, places.directory.absolute())):
         try:
-            settings = cast(Settings, Root().load(tree.values))
+            return cast(Settings, Root().read(tree.values)), []
         except ValidationError as error:
-            lines = fault_lines(error.messages_dict, tree.source_of, known_keys())
-            raise ConfigurationError([*faults, *lines]) from None
-    if faults:
-        raise ConfigurationError(faults)
-    return _with_sources(settings, tree)
+            return None, fault_lines(error.messages_dict, tree.source_of, known_keys())
 
 
 def _with_sources(settings: Settings, tree: Tree) -> Settings:

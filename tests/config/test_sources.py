@@ -186,6 +186,13 @@ def test_variables_that_a_platform_sets_by_itself_are_left_alone(load: Load) -> 
     assert load(None, environ) == Settings()
 
 
+class Odd:
+    """Neither table nor list, and no help."""
+
+    def __getitem__(self, key: object) -> object:
+        raise RuntimeError
+
+
 # -- from Python -----------------------------------------------------------------------------------
 
 
@@ -229,6 +236,10 @@ def test_code_is_checked_like_a_file() -> None:
     )
     assert refused({"deck": object()}) == (
         "deck (code): found an object of type object; allowed: a table",
+    )
+    assert refused({"runtime": Odd(), "router": {"slots": Odd()}}) == (
+        "runtime (code): found an object of type Odd; allowed: a table",
+        "router.slots (code): found an object of type Odd; allowed: a table",
     )
 
 
