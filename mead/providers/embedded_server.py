@@ -245,10 +245,17 @@ class EmbeddedServer(Actor):
             "slots": self._show_slots,
             "context": (options.context or CONTEXT) * PARALLEL,
             "parallel": PARALLEL,
-            "threads": options.threads or min(os.cpu_count() or 1, _MOST_THREADS),
+            "threads": options.threads or min(_cores(), _MOST_THREADS),
             "cache_prompt": True,
             "temperature": BUNDLED_TEMPERATURE if bundled else None,
         }
+
+
+def _cores() -> int:
+    """The cores that this process may use; where that cannot be asked, all of them."""
+    if hasattr(os, "sched_getaffinity"):
+        return len(os.sched_getaffinity(0))
+    return os.cpu_count() or 1
 
 
 def _client(url: str, key: str, timeout_ms: int) -> HttpClient:

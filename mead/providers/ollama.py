@@ -86,15 +86,17 @@ class OllamaProvider(HttpProvider):
         resolve = None if guard is None else guard.address
         super().__init__(options, client_for(base_url, options, headers, resolve), guard)
         self._promises = guard is not None and not options.allow_remote
-        self._local_until = 0.0
+        # `extra` goes over the whole body, so it may name another model.
+        self._sent_model = str(options.extra.get("model", options.model))
+        self._known_local: tuple[str | None, float] = (None, 0.0)
 
     def boot_check(self, limit_ms: float = BOOT_CHECK_MS) -> BootCheck:
         """Whether the slot keeps its promise now.
 
         Blocks on: DNS, a connection and, for at most `limit_ms`, Ollama's answer.
         """
-        if self._promises and has_remote_name(self.model):
-            return BootCheck(fault=_not_local(self.model).message)
+        if self._promises and has_remote_name(self._sent_model):
+            return BootCheck(fault=_not_local(self._sent_model).message)
         reached = super().boot_check()
         if self._guard is None or reached != BootCheck():
             return reached
@@ -189,18 +191,18 @@ class OllamaProvider(HttpProvider):
 
         The first call of a turn asks anew; the others of its tool loop believe that for a while.
         """
-        if has_remote_name(self.model):
-            raise _not_local(self.model)
-        if not request.rounds or time.monotonic() >= self._local_until:
+        if has_remote_name(self._sent_model):
+            raise _not_local(self._sent_model)
+        host, until = self._known_local
+        if not request.rounds or host != self.host or time.monotonic() >= until:
             self._look_up()
 
     def _look_up(self) -> None:
         """Ask /api/show.  Raises TurnFailed, ProviderFault.  Blocks on: network."""
-        self._local_until = 0.0
-        body = dumped({"model": self.model})
+        body = dumped({"model": self._sent_model})
         call = Call("POST", "/api/show", body, {"Content-Type": "application/json"})
         self._client.run(call, self._read_show)
-        self._local_until = time.monotonic() + KNOWN_LOCAL_MS / 1000
+        self._known_local = (self.host, time.monotonic() + KNOWN_LOCAL_MS / 1000)
 
     def _read_show(self, answer: Answer) -> None:
         if answer.status != 200:
@@ -210,7 +212,7 @@ class OllamaProvider(HttpProvider):
     def _refuse_remote(self, shape: Json) -> None:
         """An answer may also show it, when the model was replaced between question and answer."""
         if self._promises and is_remote(shape):
-            raise _not_local(self.model)
+            raise _not_local(self._sent_model)
 
 
 def has_remote_name(model: str) -> bool:

@@ -243,6 +243,12 @@ def test_the_child_knows_none_of_our_secrets(start, monkeypatch):
     assert provider.endpoint.address.key not in " ".join(child.cmdline())
 
 
+def test_a_signal_to_our_group_does_not_reach_the_child(start):
+    """Ctrl-C in a terminal goes to the whole group; the child ends when its parent is done."""
+    child = child_of(start())
+    assert os.getpgid(child.pid) == os.getsid(child.pid) == child.pid
+
+
 def test_the_child_inherits_no_descriptor(start):
     with Path(os.devnull).open() as ours:
         os.set_inheritable(ours.fileno(), True)

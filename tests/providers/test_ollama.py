@@ -372,6 +372,13 @@ def test_a_name_that_says_cloud_is_refused_without_asking(server, model):
     provider.close()
 
 
+def test_another_model_named_in_extra_is_the_one_that_is_checked(server):
+    provider = local(server, extra={"model": "gpt-oss:120b-cloud"})
+    assert failure(provider, server, stream(lines(*HELLO))).reason == "not_local"
+    assert server.seen == []
+    provider.close()
+
+
 def test_a_slot_may_allow_remote_models(server):
     server.replies = [stream(lines({**HELLO[-1], **REMOTE}))]
     provider = local(server, "gpt-oss:120b-cloud", allow_remote=True)
