@@ -186,6 +186,8 @@ class SimulatedDisk:
         self.certain_names = dict(self.names)
         self.changes: list[NameChange] = []
         self.steps = 0
+        self.did: list[tuple[str, str]] = []
+        """Every change that was asked for: the action and the file's name."""
         self.on_step: Callable[[], None] = lambda: None
         self.faults: dict[int, str] = {}
         """What goes wrong at which step: `short`, `full` or `broken`."""
@@ -245,8 +247,8 @@ class SimulatedDisk:
 
     def step(self, action: str, path: Path, count: int = 0) -> int:
         """Count a change; how many of `count` bytes are taken.  Raises OSError."""
-        del path
         self.steps += 1
+        self.did.append((action, path.name))
         fault = self.faults.get(self.steps)
         if self.broken_from is not None and self.steps >= self.broken_from:
             fault = "broken"

@@ -25,6 +25,7 @@ from mead.storage.log import RecordLog
 from mead.storage.records import MAX_PAYLOAD_BYTES
 from tests.helpers.waiting import eventually
 from tests.storage.conversation import read_all
+from tests.storage.gate import Gate
 from tests.storage.simulated import SimulatedDisk
 
 PATH = Path("/simulated/a.log")
@@ -356,18 +357,18 @@ class HeldDisk(RealDisk):
     def __init__(self) -> None:
         super().__init__()
         self.held = Event()
-        self._gates: list[Any] = []
+        self._gates: list[Gate] = []
         self.holding = False
 
     def start(self, job: Callable[[], Any]) -> Any:
         if not self.holding:
             return super().start(job)
-        gate = gevent.monkey.get_original("threading", "Event")()
+        gate = Gate()
         self._gates.append(gate)
         self.held.set()
 
         def waits() -> Any:
-            gate.wait(5)
+            gate.wait()
             return job()
 
         return super().start(waits)
