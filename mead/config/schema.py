@@ -260,6 +260,6 @@ def _check_pair(certificate: Path, key: Path) -> None:
         context.load_cert_chain(certificate, key, password="")
     except OSError as error:  # ssl.SSLError is one
         mismatch = isinstance(error, ssl.SSLError) and "MISMATCH" in str(error)
-        what = "does not belong to mcp_server.certfile" if mismatch else "cannot be used"
-        line = f"{what}; allowed: the certificate and its unencrypted key, each as readable PEM"
+        what = "two files that do not belong together" if mismatch else "what is not usable PEM"
+        line = f"found {what}; allowed: the unencrypted key of mcp_server.certfile, as readable PEM"
         raise ValidationError({"keyfile": [line]}) from None

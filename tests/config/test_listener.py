@@ -145,10 +145,10 @@ def test_one_without_the_other_is_a_fault(given: str, missing: str) -> None:
 @pytest.mark.parametrize(
     ("certificate", "key", "what"),
     [
-        (PEM, STRAY_KEY, "does not belong to mcp_server.certfile"),
-        (PEM, LOCKED_KEY, "cannot be used"),
-        (STRAY_KEY, PEM, "cannot be used"),
-        (PEM, Path(__file__), "cannot be used"),
+        (PEM, STRAY_KEY, "found two files that do not belong together"),
+        (PEM, LOCKED_KEY, "found what is not usable PEM"),
+        (STRAY_KEY, PEM, "found what is not usable PEM"),
+        (PEM, Path(__file__), "found what is not usable PEM"),
     ],
 )
 def test_a_pair_that_no_server_could_use_is_a_fault(
