@@ -4,6 +4,7 @@ import sys
 from typing import Any, Final
 
 import click
+from flask.cli import ScriptInfo
 
 from mead.errors import ConfigurationError, MeadError
 
@@ -16,8 +17,10 @@ class MeadGroup(click.Group):
 
     def invoke(self, ctx: click.Context) -> Any:
         """Run the command.  A refused configuration ends with 2, any other MeadError with 1."""
+        app = ctx.ensure_object(ScriptInfo).load_app()
         try:
-            return super().invoke(ctx)
+            with app.app_context():
+                return super().invoke(ctx)
         except ConfigurationError as error:
             for fault in error.faults:
                 click.echo(fault, err=True)
