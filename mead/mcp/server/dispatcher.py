@@ -150,11 +150,10 @@ def _ping(params: Mapping[str, Any], era: Era) -> dict[str, Any]:
 
 
 def _params(request: Request, era: Era) -> Mapping[str, Any]:
-    if request.params is None:
-        return {}
-    if not isinstance(request.params, dict):
+    params: object = {} if request.params is None else request.params
+    if not isinstance(params, dict):
         raise _refused(era, INVALID_PARAMS, "params must be an object")
-    return cast("dict[str, Any]", request.params)
+    return cast("dict[str, Any]", params)
 
 
 def _refused(era: Era, code: int, message: str) -> Refused:
@@ -186,7 +185,8 @@ class WatchedCall:
 
     def progress(self, text: str) -> bytes:
         """The message that shows how far the answer has grown."""
-        params = {"progressToken": self.token, "progress": len(text), "message": text}
+        shown = text.encode(errors="replace").decode()  # half of a surrogate pair is no JSON
+        params = {"progressToken": self.token, "progress": len(text), "message": shown}
         return jsonrpc.encode(Notification("notifications/progress", params))
 
     def bug(self, error: BaseException) -> bytes:

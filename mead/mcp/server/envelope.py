@@ -51,7 +51,7 @@ class Incoming:
     """Whether Accept names text/event-stream."""
 
 
-class Refused(Exception):  # noqa: N818 - what became of the request
+class Refused(Exception):
     """A request that is answered with an error."""
 
     def __init__(self, status: int, error: Error) -> None:

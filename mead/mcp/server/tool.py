@@ -10,7 +10,7 @@ Watch = Callable[[str], None]
 """Takes each fragment of the answer as it grows; neither waits nor raises."""
 
 
-class ToolFault(Exception):  # noqa: N818 - what went wrong in a call
+class ToolFault(Exception):
     """The call did not do what was asked; `text` says why to the model that asked."""
 
     def __init__(self, text: str) -> None:
