@@ -10,7 +10,6 @@ from mead.config.values import LONGEST_SHOWN, one_line, quoted
 
 KeyPath = tuple[str | int, ...]
 
-_WHOLE_TABLE: Final = "_schema"
 _PLAIN_KEY: Final = re.compile(r"[A-Za-z0-9_-]+")
 _SHOWN_KEYS: Final = 24
 _TEXT_FOR_A_LIST: Final = re.compile("found a text; allowed: a (list|table)")
@@ -48,7 +47,7 @@ def fault_lines(
 def _walk(messages: object, path: KeyPath) -> Iterator[tuple[KeyPath, object]]:
     if isinstance(messages, Mapping):
         for key, below in cast(Mapping[str | int, object], messages).items():
-            yield from _walk(below, path if key == _WHOLE_TABLE else (*path, key))
+            yield from _walk(below, (*path, key))
     elif isinstance(messages, list):
         for message in cast(list[object], messages):
             yield from _walk(message, path)
@@ -57,7 +56,7 @@ def _walk(messages: object, path: KeyPath) -> Iterator[tuple[KeyPath, object]]:
 
 
 def _line(path: KeyPath, message: object, source: str | None, known_keys: Sequence[str]) -> str:
-    where = shown_path(path) or "the settings"
+    where = shown_path(path)
     if source is not None:
         where += f" ({source})"
     if isinstance(message, UnknownKey):

@@ -83,10 +83,7 @@ def _may_be_made(path: Path) -> bool:
 class Storage(Section):
     """`storage`"""
 
-    directory = Location(
-        "the path of a directory, which may not exist yet",
-        _may_be_made,
-    )
+    directory = Location("the path of a directory, which may not exist yet", _may_be_made)
     fsync = Choice(*get_args(FsyncMode))
     fsync_interval_ms = Whole(1, _HOUR_MS)
     compact_after_bytes = Whole(1, _TEBIBYTE)

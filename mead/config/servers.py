@@ -42,7 +42,9 @@ def _argument(value: Any) -> str:
     return value
 
 
-def _any_name(text: str) -> str:
+def _tool(text: str) -> str:
+    if not text:
+        raise ValueError
     return text
 
 
@@ -58,7 +60,7 @@ class Server(Section):
     tools = TableOf(
         Choice("read", "effect"),
         "a table: the name of a tool = read or effect",
-        key=_any_name,
+        key=_tool,
         key_allowed="the name of a tool",
     )
     call_timeout_ms = Whole(1, 3_600_000)

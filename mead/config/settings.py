@@ -98,7 +98,7 @@ class ProviderOptions:
     threads: int | None = None
     """embedded"""
     context: int | None = None
-    """embedded: context window in tokens; None is the model's own."""
+    """embedded: context window of one conversation in tokens; None is 4096."""
     model_file: Path | None = None
     """embedded: a GGUF file; None is the bundled model."""
     script: tuple[ScriptStep, ...] = field(default=(), repr=False)

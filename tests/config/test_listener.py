@@ -231,6 +231,15 @@ def test_an_unknown_key_is_told_the_nearest_known_one() -> None:
     assert refused({"decks": {}})[0].startswith("decks (code): unknown key; did you mean deck?;")
 
 
+def test_keys_with_a_meaning_for_marshmallow_are_unknown_like_any_other() -> None:
+    lines = refused({"_schema": 1, "deck": {"_schema": 1, "": 1}})
+    assert [line.partition(";")[0] for line in lines] == [
+        "deck._schema (code): unknown key",
+        'deck."" (code): unknown key',
+        "_schema (code): unknown key",
+    ]
+
+
 def test_a_key_with_control_characters_stays_on_its_line() -> None:
     (line,) = refused({"deck": {"a\nb\x1b[31m": "x"}})
     assert line.startswith('deck."a\\nb\\x1b[31m" (code): unknown key; ')

@@ -84,7 +84,6 @@ def test_two_servers_have_two_names() -> None:
         ("get-sum", True),
         ("get.sum", False),
         ("get sum", False),
-        ("", True),
         ("é", False),
     ],
 )
@@ -94,6 +93,12 @@ def test_a_tool_that_no_provider_could_be_shown_is_refused(tool: str, shown: boo
         assert server(table).tools == {tool: "read"}
     else:
         assert "cannot be shown to a model" in fault(table)
+
+
+def test_a_tool_has_a_name() -> None:
+    assert fault({**STDIO, "tools": {"": "read"}}) == (
+        'tools."" (code): is no name for this table; allowed: the name of a tool'
+    )
 
 
 def test_a_class_of_tools_is_read_or_effect() -> None:
