@@ -27,8 +27,8 @@ from mead.providers.ollama_wire import reply_from
 from tests.helpers.replay_server import Part, ReplayServer, Reply, answer, sse
 
 HELLO = [
-    {"message": {"role": "assistant", "content": "Hel"}, "done": False},
-    {"message": {"role": "assistant", "content": "lo 🍯"}, "done": False},
+    {"message": {"role": "assistant", "content": "Hello"}, "done": False},
+    {"message": {"role": "assistant", "content": " there 🍯"}, "done": False},
     {
         "message": {"role": "assistant", "content": ""},
         "done": True,
@@ -94,8 +94,8 @@ def test_the_text_is_shown_as_it_comes_and_returned_answer(server, provider):
     first, *rest = lines(*HELLO)
     server.replies = [stream([first, go_on, *rest])]
     reply = provider.converse_stream(REQUEST, on_text)
-    assert seen == ["Hel", "lo 🍯"]
-    assert (reply.text, reply.stop_reason) == ("Hello 🍯", "end_turn")
+    assert seen == ["Hello", " there 🍯"]
+    assert (reply.text, reply.stop_reason) == ("Hello there 🍯", "end_turn")
     assert (reply.usage.input, reply.usage.output) == (11, 3)
     assert reply.warnings == ()
 
@@ -103,11 +103,11 @@ def test_the_text_is_shown_as_it_comes_and_returned_answer(server, provider):
 def test_a_plain_answer_reads_as_the_stream_does(server, provider):
     server.replies = [stream(lines(*HELLO))]
     streamed = provider.complete(REQUEST)
-    plain = {**HELLO[-1], "message": {"role": "assistant", "content": "Hello 🍯"}}
+    plain = {**HELLO[-1], "message": {"role": "assistant", "content": "Hello there 🍯"}}
     server.replies = [answer(plain, kind="application/json; charset=utf-8")]
     shown: list[str] = []
     assert provider.converse_stream(REQUEST, shown.append) == streamed
-    assert shown == ["Hello 🍯"]
+    assert shown == ["Hello there 🍯"]
 
 
 @settings(max_examples=40, suppress_health_check=[HealthCheck.function_scoped_fixture])
@@ -122,7 +122,7 @@ def test_any_split_of_the_bytes_gives_the_same_reply(server, provider, cuts, end
 
 
 def expected_hello() -> ModelReply:
-    return reply_from({**HELLO[-1], "message": {"role": "assistant", "content": "Hello 🍯"}})
+    return reply_from({**HELLO[-1], "message": {"role": "assistant", "content": "Hello there 🍯"}})
 
 
 def test_an_answer_without_its_end_marker_is_no_answer(server, provider):
@@ -161,7 +161,7 @@ def test_a_line_past_the_limit_ends_the_call(server, provider):
 
 def test_what_follows_the_end_marker_is_not_read(server, provider):
     server.replies = [stream([*lines(*HELLO), b"garbage\n"])]
-    assert provider.complete(REQUEST).text == "Hello 🍯"
+    assert provider.complete(REQUEST).text == "Hello there 🍯"
 
 
 # -- errors ----------------------------------------------------------------------------------------
@@ -243,7 +243,7 @@ def test_a_busy_server_is_asked_again_before_anything_was_shown(server):
     busy.headers["Retry-After"] = "0"
     server.replies = [busy, stream(lines(*HELLO))]
     provider = OllamaProvider(options(server, max_retries=1))
-    assert provider.complete(REQUEST).text == "Hello 🍯"
+    assert provider.complete(REQUEST).text == "Hello there 🍯"
     assert len(server.seen) == 2
     provider.close()
 
@@ -318,7 +318,7 @@ def test_the_address_to_bind_to_is_read_as_this_machine(server):
     """ollama-python#471: a client connected to 0.0.0.0."""
     provider = OllamaProvider(options(server, base_url=f"http://0.0.0.0:{server.port}"))
     server.replies = [stream(lines(*HELLO))]
-    assert provider.complete(REQUEST).text == "Hello 🍯"
+    assert provider.complete(REQUEST).text == "Hello there 🍯"
     assert provider.host == f"127.0.0.1:{server.port}"
     provider.close()
 
@@ -336,7 +336,7 @@ def test_a_prompt_that_filled_its_context_is_a_warning(server):
     provider = OllamaProvider(options(server, num_ctx=11))
     server.replies = [stream(lines(*HELLO))]
     reply = provider.complete(REQUEST)
-    assert reply.text == "Hello 🍯"
+    assert reply.text == "Hello there 🍯"
     assert reply.warnings == ("truncated_prompt",)
     provider.close()
 
@@ -434,7 +434,7 @@ def test_the_connection_goes_to_the_address_that_was_checked(server):
     given = options(server, base_url=f"http://models.example:{server.port}")
     guard = LocalGuard(given.base_url, resolver=lambda host, port: ("127.0.0.1",))
     provider = OllamaProvider(given, guard=guard)
-    assert provider.complete(REQUEST).text == "Hello 🍯"
+    assert provider.complete(REQUEST).text == "Hello there 🍯"
     assert server.seen[0].headers["host"] == f"models.example:{server.port}"
     provider.close()
 
