@@ -19,11 +19,12 @@ from mead.mcp.client.hub import Hub
 from mead.protocols import Provider, SessionStore, TurnHandler
 from mead.providers.embedded import EmbeddedProvider
 from mead.providers.factory import boot_check, build_provider
+from mead.router.router import Router
 from mead.sessions.echo import EchoHandler
 from mead.storage import lock
 from mead.storage.memory_store import MemoryStore
 from mead.storage.session_store import FileStore
-from mead.tree import Tree
+from mead.tree import CurrentHub, Tree
 from mead.turn import Route
 
 log = logging.getLogger(__name__)
@@ -56,6 +57,14 @@ class Parts:
         self._providers.update(providers or {})
         self.handlers = Handlers(
             {
+                "router": Router(
+                    slots=self._providers,
+                    hub=CurrentHub(lambda: self.tree),
+                    tasks=self._tool_tasks,
+                    classifier=settings.router.classifier,
+                    default_route=settings.runtime.default_route,
+                    sender=sender,
+                ),
                 "echo": EchoHandler(),
                 **configured(settings.runtime.handlers),
                 **(handlers or {}),
@@ -74,6 +83,7 @@ class Parts:
                 close = getattr(provider, "close", None)
                 if callable(close):
                     held.callback(close)
+            held.callback(self._tool_tasks.stop)
             self.tree = self._new_tree()
             held.callback(self.tree.stop)
             self.tree.start()

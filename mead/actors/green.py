@@ -4,11 +4,16 @@ gevent is named only in the few modules that own a greenlet, a socket or a child
 take these names, so that the scheduler could be read (and changed) in one place.
 """
 
+from collections.abc import Callable
+from typing import TypeVar
+
 import gevent
 from gevent import GreenletExit, Timeout, monkey
 from gevent.event import AsyncResult, Event
 from gevent.lock import BoundedSemaphore, RLock
 from gevent.queue import Empty, Full, Queue
+
+Value = TypeVar("Value")
 
 Killed = GreenletExit
 """Raised inside a greenlet that is told to end.  Not an Exception: let it pass."""
@@ -22,6 +27,14 @@ def is_patched() -> bool:
 def pause() -> None:
     """Let every other ready greenlet run once."""
     gevent.sleep(0)
+
+
+def in_thread(function: Callable[[], Value]) -> Value:
+    """What `function` returns or raises, run in a thread because it blocks and cannot be helped.
+
+    The thread goes on when the waiting greenlet is killed.
+    """
+    return gevent.get_hub().threadpool.apply(function)
 
 
 def sleep_ms(duration_ms: float) -> None:
@@ -47,6 +60,7 @@ __all__ = [
     "Queue",
     "RLock",
     "Timeout",
+    "in_thread",
     "is_patched",
     "pause",
     "sleep_ms",

@@ -7,20 +7,24 @@ from collections.abc import Callable
 
 import click
 
+from mead.actors.green import in_thread
 from mead.protocols import CallStatus, ToolUse
 from mead.turn import TurnFacts
 
 
 def read_line(prompt: str) -> str | None:
-    """A line from standard input, or None at its end.
+    """A line from standard input, or None at its end; other greenlets go on meanwhile.
 
-    Waits through `select`, which gevent makes cooperative, so that the turn and its connections
-    go on while the person thinks.
+    A terminal gives one line at a time, so `select` (which gevent makes cooperative) says when
+    there is one.  A pipe may hold several lines, which Python reads ahead: a thread waits there.
     """
     click.echo(prompt, nl=False)
     sys.stdout.flush()
-    select.select([sys.stdin], [], [])
-    line = sys.stdin.readline()
+    if sys.stdin.isatty():
+        select.select([sys.stdin], [], [])
+        line = sys.stdin.readline()
+    else:
+        line = in_thread(sys.stdin.readline)
     return line.rstrip("\n") if line else None
 
 
