@@ -5,28 +5,44 @@ monkey.patch_all()  # before anything else is imported
 # ruff: noqa: D100 - the first line patches
 
 import os
+from collections.abc import Sequence
 from pathlib import Path
+from typing import Protocol
 
 from flask import Flask
 
 from blueprints.errors import handle_errors
 from blueprints.guards import Guards
 from blueprints.health import health_blueprint
+from blueprints.mcp import add_mcp
 from mead.api import Mead
 from mead.cli import mead_group
 from mead.config import Settings, load_settings
 from mead.errors import ConfigurationError
-from mead.web.lifecycle import FAULTS, PROCESS, Runtime, WebProcess
+from mead.mcp.server.tool import ServerTool
+from mead.protocols import SessionAPI
+from mead.web.lifecycle import FAULTS, PROCESS, WebProcess
+from mead.web.lifecycle import Runtime as ProcessRuntime
 from mead.web.served import served
 
 
-def create_app(settings: Settings | None = None, runtime: Runtime | None = None) -> Flask:
+class Runtime(ProcessRuntime, SessionAPI, Protocol):
+    """What the faces and the process need of `mead.api.Mead`."""
+
+
+def create_app(
+    settings: Settings | None = None,
+    runtime: Runtime | None = None,
+    *,
+    more_tools: Sequence[ServerTool] = (),
+) -> Flask:
     """The application over a runtime that is not started yet.
 
     `settings`: by default those of the process, which a server's worker has from its master.
     `runtime`: by default a `Mead` with these settings.  gunicorn.conf.py starts it in the worker;
-    a command starts it only if it needs it.  Unusable settings leave an application that has the
-    commands alone, among them the one that shows the faults.
+    a command starts it only if it needs it.  `more_tools`: what the MCP face offers beside its own
+    nine.  Unusable settings leave an application that has the commands alone, among them the one
+    that shows the faults.
     """
     app = Flask("mead", static_folder=None)
     app.url_map.strict_slashes = app.url_map.merge_slashes = False  # never a redirect
@@ -34,13 +50,15 @@ def create_app(settings: Settings | None = None, runtime: Runtime | None = None)
     app.cli.add_command(mead_group)
     try:
         settings = settings or served.get() or load_settings(os.environ, Path(__file__).parent)
-        _add_faces(app, settings, runtime or Mead(settings))
+        _add_faces(app, settings, runtime or Mead(settings), more_tools)
     except ConfigurationError as error:
         app.extensions[FAULTS] = error
     return app
 
 
-def _add_faces(app: Flask, settings: Settings, runtime: Runtime) -> None:
+def _add_faces(
+    app: Flask, settings: Settings, runtime: Runtime, more_tools: Sequence[ServerTool]
+) -> None:
     process = WebProcess(runtime, settings.mcp_server.maximum_connections)
     guards = Guards(settings)
     app.extensions.update(
@@ -50,6 +68,7 @@ def _add_faces(app: Flask, settings: Settings, runtime: Runtime) -> None:
     app.register_blueprint(
         health_blueprint(runtime, process.connections, process.monitor, guards, metrics=any(tokens))
     )
+    add_mcp(app, runtime, settings, more_tools)
     handle_errors(app)
     guards.protect(app)
 

@@ -4,10 +4,11 @@ The view reads the headers that MCP gives a meaning, the body within its bounds,
 message.  Source: SPEC section 6.
 """
 
+import logging
 from collections.abc import Sequence
 from typing import Final
 
-from flask import Blueprint, Response, request
+from flask import Blueprint, Flask, Response, request
 from werkzeug.exceptions import UnsupportedMediaType
 
 from blueprints.bodies import read_body
@@ -20,6 +21,8 @@ from mead.mcp.server.progress import ProgressStream
 from mead.mcp.server.tool import ServerTool
 from mead.mcp.server.tools import INSTRUCTIONS, session_tools
 from mead.protocols import SessionAPI
+
+log = logging.getLogger(__name__)
 
 JSON_TYPE: Final = "application/json"
 EVENTS_TYPE: Final = "text/event-stream"
@@ -48,16 +51,19 @@ def mcp_blueprint(dispatcher: Dispatcher) -> Blueprint:
     return blueprint
 
 
-def session_dispatcher(
-    api: SessionAPI, settings: Settings, extra_tools: Sequence[ServerTool] = ()
-) -> Dispatcher:
-    """A dispatcher with the nine tools, as the settings allow them, and perhaps more."""
+def add_mcp(
+    app: Flask, api: SessionAPI, settings: Settings, more_tools: Sequence[ServerTool] = ()
+) -> None:
+    """Serve the nine tools, and perhaps more, if there is a token to ask for them with."""
+    if settings.mcp_server.token is None:
+        log.info("no mcp_server.token: /mcp is not served")
+        return
     tools = session_tools(
         api,
         handlers=("router", "echo", *settings.runtime.handlers),
         allow_effect=settings.mcp_server.allow_effect,
     )
-    return Dispatcher((*tools, *extra_tools), INSTRUCTIONS)
+    app.register_blueprint(mcp_blueprint(Dispatcher((*tools, *more_tools), INSTRUCTIONS)))
 
 
 def _incoming() -> Incoming:
