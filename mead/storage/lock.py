@@ -8,12 +8,15 @@ import fcntl
 import logging
 import os
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from pathlib import Path
-from typing import IO, Final
+from typing import Final
 
 from mead.actors.green import sleep_ms
 from mead.errors import StorageLocked
 from mead.storage.directory import prepare_directory
+from mead.storage.disk import FILE_MODE
+from mead.storage.faults import refused
 
 log = logging.getLogger(__name__)
 
@@ -25,12 +28,14 @@ POLL_MS: Final = 100
 class DirectoryLock:
     """A lock that is held.  A context manager; `release` may be called twice."""
 
-    def __init__(self, file: IO[str]) -> None:
-        self._file = file
+    def __init__(self, descriptor: int) -> None:
+        self._descriptor = descriptor
 
     def release(self) -> None:
         """Let another process have the directory."""
-        self._file.close()
+        descriptor, self._descriptor = self._descriptor, -1
+        if descriptor >= 0:
+            os.close(descriptor)
 
     def __enter__(self) -> "DirectoryLock":
         return self
@@ -56,40 +61,50 @@ def acquire(
             "storage.directory is on a Heroku dyno, whose disk is wiped at least once a day:"
             " conversations and usage will not outlive that"
         )
-    file = _open(directory / LOCK_NAME)
-    left_ms = wait_s * 1000
-    while not _try_lock(file):
+    try:
+        descriptor = os.open(
+            directory / LOCK_NAME, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, FILE_MODE
+        )
+    except OSError as error:
+        raise refused(error) from None
+    lock = DirectoryLock(descriptor)
+    try:
+        _wait_for(descriptor, directory, wait_s * 1000, on_wait)
+    except BaseException:
+        lock.release()
+        raise
+    with suppress(OSError):  # on a full disk; the lock holds all the same
+        os.pwrite(descriptor, pid := b"%d\n" % os.getpid(), 0)
+        os.ftruncate(descriptor, len(pid))
+    return lock
+
+
+def _wait_for(
+    descriptor: int, directory: Path, left_ms: float, on_wait: Callable[[], object] | None
+) -> None:
+    while not _try_lock(descriptor):
         if left_ms <= 0:
-            holder = _holder(file)
-            file.close()
             raise StorageLocked(
-                f"the storage directory {directory} is in use by another process ({holder});"
-                " stop that one or give this one another storage.directory"
+                f"the storage directory {directory} is in use by another process"
+                f" ({_holder(descriptor)}); stop that one or give this one another"
+                " storage.directory"
             )
         if on_wait is not None:
             on_wait()
         sleep_ms(min(POLL_MS, left_ms))
         left_ms -= POLL_MS
-    file.truncate(0)
-    file.write(f"{os.getpid()}\n")
-    file.flush()
-    return DirectoryLock(file)
 
 
-def _open(path: Path) -> IO[str]:
-    descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
-    return os.fdopen(descriptor, "r+", encoding="ascii")
-
-
-def _try_lock(file: IO[str]) -> bool:
+def _try_lock(descriptor: int) -> bool:
     try:
-        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except BlockingIOError:
         return False
+    except OSError as error:
+        raise refused(error) from None
     return True
 
 
-def _holder(file: IO[str]) -> str:
-    file.seek(0)
-    pid = file.read(32).strip()
+def _holder(descriptor: int) -> str:
+    pid = os.pread(descriptor, 32, 0).strip().decode("ascii", "replace")
     return f"pid {pid}" if pid.isdigit() else "pid unknown"
