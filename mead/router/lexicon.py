@@ -65,6 +65,10 @@ class Lexicon:
         """The reasoning word that `word` is one slip away from, if it is no word of its own."""
         if len(word) < MINIMUM_TYPO_LETTERS - 1 or word in self._phrases or word in _NO_TYPOS:
             return None
+        return self.one_slip_from(word)
+
+    def one_slip_from(self, word: str) -> str | None:
+        """The reasoning word that `word` is one slip away from, whatever it means itself."""
         for key in _deletions(word):
             for meant in self._by_deletion.get(key, ()):
                 if _is_one_slip(word, meant):
@@ -90,6 +94,7 @@ def _operators(own: frozenset[str]) -> Routine:
         need=NOTHING,
         phrases=own,
         leads=False,
+        free=True,
     )
 
 

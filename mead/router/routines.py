@@ -82,7 +82,7 @@ class Routine:
     carries: bool = False
     """Whether a colon after it introduces given text when a word points at that."""
     free: bool = False
-    """Whether the person's own words follow, as in a reminder."""
+    """Whether what stands beside it is its own affair, as in a reminder."""
     demands: bool = True
     """Whether it is a request even without what it needs, so that it cannot be passed over."""
 

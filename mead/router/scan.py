@@ -80,19 +80,22 @@ class Scan:
 
     def _judge(self) -> tuple[bool, str]:
         """The finding on what was kept: every request in it must be routine."""
-        reason: str | None = None
-        free = False
-        for asked in self._found:
-            routine = self._met(asked)
-            if routine is not None:
-                reason = reason or routine.reason
-                free = free or routine.free
-            elif any(each.demands for each in asked.routines):
-                return (False, UNMET)
-        if reason is None:
-            return (False, NOTHING_ROUTINE)
-        doubt = self._misspelling() or (None if free else self._much_else())
-        return (True, reason) if doubt is None else (False, doubt)
+        met = [self._met(asked) for asked in self._found]
+        unmet = self._demands_more(met)
+        first = next((routine for routine in met if routine is not None), None)
+        if first is None:
+            return (False, UNMET if unmet else NOTHING_ROUTINE)
+        doubt = self._misspelling()
+        if doubt is None and not any(routine is not None and routine.free for routine in met):
+            doubt = UNMET if unmet else self._much_else()
+        return (True, first.reason) if doubt is None else (False, doubt)
+
+    def _demands_more(self, met: list[Routine | None]) -> bool:
+        """Whether a request was found that does not find what it needs."""
+        return any(
+            routine is None and any(each.demands for each in asked.routines)
+            for asked, routine in zip(self._found, met, strict=True)
+        )
 
     # -- reading -----------------------------------------------------------------------------------
 
