@@ -1,8 +1,8 @@
 """`python -m mead.web.check DIRECTORY ADDRESS`: whether a new worker could use the settings there.
 
 A process of its own, because finding out takes what must not stay in the master: it makes the
-runtime, and with it imports the handlers and providers that the settings name.  ADDRESS is where the
-server listens already.
+runtime, and with it imports the handlers and providers that the settings name.  ADDRESS is where
+the server listens already.
 """
 
 import os
@@ -12,20 +12,11 @@ from pathlib import Path
 
 from gevent import subprocess
 
-from mead.config import McpServerSettings, Settings, load_settings
+from mead.config import McpServerSettings, load_settings
 from mead.errors import ConfigurationError
-from mead.web.certificate import certificate_faults
 from mead.web.options import bind
 
 LIMIT_S = 20
-
-
-def load_checked(directory: Path) -> Settings:
-    """The settings, their certificate found usable.  Raises ConfigurationError."""
-    settings = load_settings(os.environ, directory)
-    if faults := certificate_faults(settings.mcp_server):
-        raise ConfigurationError(faults)
-    return settings
 
 
 def faults_in_a_new_process(directory: Path, address: str) -> list[str]:
@@ -61,7 +52,7 @@ def main(directory: str, address: str) -> int:
     from mead.api import Mead
 
     try:
-        settings = load_checked(Path(directory))
+        settings = load_settings(os.environ, Path(directory))
         check_listening(settings.mcp_server, address)
         Mead(settings)
     except ConfigurationError as error:

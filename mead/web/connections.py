@@ -38,6 +38,11 @@ class Connections:
         self._idle: set[HangUp] = set()
         self._closers: set[Close] = set()
 
+    @property
+    def crowded(self) -> bool:
+        """Whether as many wait for a place as may wait."""
+        return self._waiting >= WAITING_LIMIT
+
     def enter(self, patience_ms: float = PATIENCE_MS) -> bool:
         """Take a place, waiting at most `patience_ms` for one; False when there is none."""
         if not self._places.acquire(blocking=False) and not self._wait(patience_ms):
@@ -52,7 +57,7 @@ class Connections:
         self._places.release()
 
     def _wait(self, patience_ms: float) -> bool:
-        if self._waiting >= WAITING_LIMIT:
+        if self.crowded:
             return False
         self._waiting += 1
         try:

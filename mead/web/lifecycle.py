@@ -135,7 +135,7 @@ class WebProcess:
 
 
 def start(worker: Any) -> None:
-    """gunicorn's `post_worker_init`.  Raises SystemExit if the application cannot serve."""
+    """The hook `post_worker_init`.  Raises SystemExit if the application cannot serve."""
     extensions: Mapping[str, Any] = worker.wsgi.extensions
     if FAULTS in extensions:
         leave(worker, extensions[FAULTS])
@@ -143,7 +143,7 @@ def start(worker: Any) -> None:
 
 
 def stop(worker: Any) -> None:
-    """gunicorn's `worker_exit`: also called for a worker that did not come far."""
+    """The hook `worker_exit`: also called for a worker that did not come far."""
     app = getattr(worker, "wsgi", None)
     process: WebProcess | None = None if app is None else app.extensions.get(PROCESS)
     if process is not None:

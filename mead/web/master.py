@@ -11,9 +11,9 @@ from gunicorn.arbiter import Arbiter
 from gunicorn.errors import HaltServer
 
 from mead.actors.supervisor import RestartWindow
-from mead.config import Settings
+from mead.config import Settings, load_settings
 from mead.errors import ConfigurationError
-from mead.web.check import faults_in_a_new_process, load_checked
+from mead.web.check import faults_in_a_new_process
 from mead.web.lifecycle import EndMark
 from mead.web.options import bind, pin, pinned, refusals
 from mead.web.served import served
@@ -28,7 +28,7 @@ LEAVE: Final = (signal.SIGTERM, signal.SIGINT, signal.SIGQUIT)
 def settings_or_exit(directory: Path) -> Settings:
     """The settings to start with.  Raises SystemExit after one line for each fault."""
     try:
-        return load_checked(directory)
+        return load_settings(os.environ, directory)
     except ConfigurationError as error:
         for fault in error.faults:
             sys.stderr.write(f"mead: configuration: {fault}\n")

@@ -110,9 +110,10 @@ def _watch(hub: Hub, look: Callable[[Hub], None]) -> Callable[[], None]:
     lock that the hub needs, and prints the values of greenlet locals.
     """
     gevent.config.monitor_thread = True
-    gevent.config.max_blocking_time = NEVER_S
+    gevent.config.max_blocking_time = LOOK_S  # the thread's first sleep
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # it also offers to watch the memory, if psutil were here
         thread: Any = hub.start_periodic_monitoring_thread()
     thread.add_monitoring_function(look, LOOK_S)
+    gevent.config.max_blocking_time = NEVER_S
     return lambda: thread.add_monitoring_function(look, None)

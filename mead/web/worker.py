@@ -34,7 +34,7 @@ RESERVE_S: Final = 3.0
 """Of graceful_timeout, kept for interrupting what still runs and stopping the tree: the master
 kills the worker when it is over."""
 
-REFUSING_LIMIT: Final = 64
+REFUSING_LIMIT: Final = 128
 """Greenlets beside places and waiting room, for those that are being turned away."""
 
 READ_BYTES: Final = 8192
@@ -150,7 +150,8 @@ class MeadWorker(GeventWorker):
         """Answer 503; over TLS, where an answer would take a handshake, only close."""
         if self._tls is None:
             write_answer(client, "503 Service Unavailable", "Retry-After: 1\r\n")
-            linger(client, LINGER_S / 2)
+            if not self.connections.crowded:  # a flood is not waited for
+                linger(client, LINGER_S / 2)
         util.close(client)
 
     def _serve(self, listener: Any, client: Any, addr: Any) -> None:

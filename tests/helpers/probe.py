@@ -4,6 +4,7 @@ Loaded by gunicorn as `tests.helpers.probe:app`; its Mead is the real one.
 """
 
 import os
+import sys
 import time
 
 import gevent
@@ -21,16 +22,21 @@ if "PROBE_BODY_DEADLINE_MS" in os.environ:
     app.config[DEADLINE_KEY] = int(os.environ["PROBE_BODY_DEADLINE_MS"])
 
 
+def say(text: str) -> None:
+    """A line of the log."""
+    sys.stderr.write(f"probe: {text}\n")
+
+
 @app.get("/probe/slow")
 @access(Access.OPEN)
 def slow() -> Response:
     """Take that many milliseconds; say in the log that it began and how it ended."""
     process = app.extensions["mead.web"]
-    print("probe: slow began", flush=True)
+    say("slow began")
     try:
         gevent.sleep(int(request.args["ms"]) / 1000)
     finally:
-        print("probe: slow ended", flush=True)
+        say("slow ended")
     return jsonify(draining=process.connections.draining)
 
 

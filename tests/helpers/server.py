@@ -6,7 +6,7 @@ import socket
 import subprocess
 import sys
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Final
 
@@ -73,10 +73,8 @@ class Server:
 
     def expect(self, text: str, times: int = 1, bound_s: float = 5) -> str:
         """Wait for the log line that holds `text` (for the `times`th one)."""
-        try:
+        with suppress(AssertionError):
             eventually(lambda: self._found(text, times) or self._reader.dead, bound_s)
-        except AssertionError:
-            pass
         if (found := self._found(text, times)) is None:
             raise AssertionError(f"no {text!r} in:\n" + "\n".join(self.lines))
         return found
@@ -194,7 +192,9 @@ def receive_answer(connection: socket.socket) -> bytes:
         received += data
     head, _, body = received.partition(b"\r\n\r\n")
     length = next(
-        int(line.split(b":")[1]) for line in head.split(b"\r\n") if line.lower().startswith(b"content-length")
+        int(line.split(b":")[1])
+        for line in head.split(b"\r\n")
+        if line.lower().startswith(b"content-length")
     )
     while len(body) < length:
         body += connection.recv(65_536)
