@@ -1,8 +1,8 @@
 """The other end of bench_stream, in a process of its own: sends prepared events.
 
 stdin: nothing; its end is the end of the process.  stdout: the port.  The path of a request says
-what to send: /burst/N (1000 events, N of them in a chunk) or /clock (1000 events, 2 ms apart, each
-text the monotonic time in nanoseconds at which it was sent).
+what to send: /messages/N or /chat/N (1000 events of that wire, N to a chunk), or /clock (1000
+events, 2 ms apart, each text the monotonic time in nanoseconds at which it was sent).
 """
 
 import json
@@ -12,6 +12,7 @@ import threading
 import time
 
 EVENTS = 1000
+SIZES = (1, 20)
 APART_S = 0.002
 HEAD = b"HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\nTransfer-Encoding: chunked\r\n\r\n"
 END = b"0\r\n\r\n"
@@ -46,10 +47,23 @@ def chunk(body: bytes) -> bytes:
     return b"%x\r\n%s\r\n" % (len(body), body)
 
 
-def burst(size: int) -> list[bytes]:
-    events = [text_event(f"word {number} ") for number in range(EVENTS)]
+def chat_event(text: str) -> bytes:
+    choice = {"index": 0, "delta": {"content": text}, "finish_reason": None}
+    data = {"id": "c", "object": "chat.completion.chunk", "created": 1, "model": "m"}
+    return f"data: {json.dumps({**data, 'choices': [choice]})}\n\n".encode()
+
+
+def in_chunks(size: int, opening: bytes, events: list[bytes], ending: bytes) -> list[bytes]:
     batches = [b"".join(events[at : at + size]) for at in range(0, EVENTS, size)]
-    return [chunk(opening()), *map(chunk, batches), chunk(ending())]
+    return [chunk(opening), *map(chunk, batches), chunk(ending)]
+
+
+def prepared() -> dict[str, list[bytes]]:
+    words = [f"word {number} " for number in range(EVENTS)]
+    texts, chats = list(map(text_event, words)), list(map(chat_event, words))
+    made = {f"/messages/{size}": in_chunks(size, opening(), texts, ending()) for size in SIZES}
+    last = b"data: [DONE]\n\n"
+    return made | {f"/chat/{size}": in_chunks(size, chat_event(""), chats, last) for size in SIZES}
 
 
 def serve(peer: socket.socket) -> None:
@@ -66,7 +80,7 @@ def serve(peer: socket.socket) -> None:
             if path.startswith("/clock"):
                 clock(peer)
             else:
-                for part in BURSTS[int(path.split("/")[2])]:
+                for part in PREPARED["/".join(path.split("/")[:3])]:
                     peer.sendall(part)
             peer.sendall(END)
 
@@ -79,7 +93,7 @@ def clock(peer: socket.socket) -> None:
     peer.sendall(chunk(ending()))
 
 
-BURSTS = {size: burst(size) for size in (1, 20)}
+PREPARED = prepared()
 
 
 def main() -> None:

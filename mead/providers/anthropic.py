@@ -73,11 +73,14 @@ class AnthropicProvider(HttpProvider):
     def _fold(self, answer: Answer, relay: TextRelay) -> Json:
         fold = MessageFold(relay)
         for event in read_events(answer.chunks()):
+            if event.data.isspace() or not event.data:
+                continue
             data = read_object(event.data)
-            if event.event == "error" or data.get("type") == "error":
+            kind = data.get("type")
+            if kind == "error" or event.event == "error":
                 raise self._fault(answer, _stream_error(data))
             fold.add(data)
-            if fold.ended:
+            if kind == "message_stop":
                 return fold.body()
         raise self._unfinished(answer)
 

@@ -42,8 +42,6 @@ class MessageFold:
         self._message: Json = {}
         self._blocks: dict[int, Json] = {}
         self._pieces: dict[int, list[str]] = {}
-        self.ended = False
-        """Whether `message_stop` came: without it the answer is not whole."""
 
     def add(self, data: Json) -> None:
         """The next event.  Raises ProviderFault `bad_response` for a delta of no block."""
@@ -59,8 +57,6 @@ class MessageFold:
             self._count(data)
         elif kind == "message_start":
             self._begin(object_in(data, "message"))
-        elif kind == "message_stop":
-            self.ended = True
 
     def body(self) -> Json:
         """The message as a plain call returns it."""

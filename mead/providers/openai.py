@@ -70,14 +70,23 @@ class OpenAiProvider(HttpProvider):
     def _fold(self, answer: Answer, relay: TextRelay) -> Json:
         fold = ChatFold(relay)
         for event in read_events(answer.chunks()):
-            if event.data.strip() == _END:
-                return fold.body()
-            chunk = read_object(event.data)
-            finding = self._find(answer, chunk)
-            if finding is not None:
-                raise self._fault(answer, finding)
+            data = event.data
+            if not data.startswith("{"):
+                data = data.strip()
+                if data == _END:
+                    return fold.body()
+                if not data:
+                    continue
+            chunk = read_object(data)
+            if "error" in chunk or "choices" not in chunk:
+                self._raise_found(answer, chunk)
             fold.add(chunk)
         raise self._unfinished(answer)
+
+    def _raise_found(self, answer: Answer, chunk: Json) -> None:
+        finding = self._find(answer, chunk)
+        if finding is not None:
+            raise self._fault(answer, finding)
 
     def _show(self, body: Json, relay: TextRelay) -> None:
         for choice in objects_in(body, "choices")[:1]:

@@ -49,11 +49,10 @@ class ChatFold:
 
     def add(self, chunk: Json) -> None:
         """The next chunk.  One without choices (usage, keep-alive) is nothing wrong."""
-        usage = object_in(chunk, "usage")
-        if usage:
-            self._frame["usage"] = usage
+        if chunk.get("usage"):
+            self._frame["usage"] = object_in(chunk, "usage")
         for choice in objects_in(chunk, "choices"):
-            if count_in(choice, "index") in (0, None):
+            if not choice.get("index"):
                 self._choice(choice)
 
     def body(self) -> Json:
@@ -76,23 +75,27 @@ class ChatFold:
     def _choice(self, choice: Json) -> None:
         self._begun = True
         delta = object_in(choice, "delta")
-        content = content_of(delta)
-        if content:
-            self._content.append(content)
-            self._relay.text(content)
-        for name in _REASONING:
-            piece = text_in(delta, name)
-            if piece:
-                self._reasoning.setdefault(name, []).append(piece)
-        self._reasoning_details += objects_in(delta, "reasoning_details")
-        refusal = text_in(delta, "refusal")
-        if refusal:
-            self._refusal.append(refusal)
-        for piece in objects_in(delta, "tool_calls"):
-            self._calls.add(piece)
-        finished = text_in(choice, "finish_reason")
-        if finished:
-            self._finished.append(finished)
+        for name, value in delta.items():
+            if name == "content":
+                content = value if isinstance(value, str) else content_of(delta)
+                self._content.append(content)
+                self._relay.text(content)
+            elif value:
+                self._take(name, value, delta)
+        if choice.get("finish_reason"):
+            self._finished.append(text_in(choice, "finish_reason"))
+
+    def _take(self, name: str, value: object, delta: Json) -> None:
+        """A field of a delta that is not its text."""
+        if name in _REASONING and isinstance(value, str):
+            self._reasoning.setdefault(name, []).append(value)
+        elif name == "refusal":
+            self._refusal.append(text_in(delta, name))
+        elif name == "tool_calls":
+            for piece in objects_in(delta, name):
+                self._calls.add(piece)
+        elif name == "reasoning_details":
+            self._reasoning_details += objects_in(delta, name)
 
     def _finish_reason(self) -> str | None:
         for reason in _WEIGHTY:

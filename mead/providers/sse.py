@@ -23,30 +23,47 @@ MAX_EVENT_BYTES: Final = 16 * 1024 * 1024
 _MAX_COPIED_BYTES: Final = 512 * 1024 * 1024
 """sseclient-py copies an event for each of its lines; this much takes hundredths of a second."""
 _SMALL_BYTES: Final = 4096
-"""An event of this size can never reach the limit above, so its lines are not counted."""
+"""An event of this size can never reach the limit above, so its lines need no count."""
 
-logging.getLogger("sseclient").setLevel(logging.INFO)  # its debug lines quote what was sent
+logging.getLogger(__name__).setLevel(logging.INFO)
+"""SSEClient logs under the module of its subclass, and its debug lines quote what was sent."""
 
 
 def read_events(chunks: Iterable[bytes], limit: int = MAX_EVENT_BYTES) -> Iterator[Event]:
-    """The events that say something, each as soon as its blank line is here.
-
-    One without data, or with blank data, is left out, and so is an unfinished last one.
+    """The events with data, each as soon as its blank line is here; an unfinished last one is none.
 
     Raises ProviderFault `bad_response` for an event of more than `limit` bytes, and what `chunks`
     raises.  Blocks on: `chunks`.
     """
-    events = SSEClient(_blocks(chunks, limit)).events()
-    return (event for event in events if event.data and not event.data.isspace())
+    return _WholeEvents(_blocks(chunks, limit)).events()
+
+
+class _WholeEvents(SSEClient):
+    """An SSEClient that does not look for the ends of events in what is one event each time.
+
+    Saves a fifth of its time.  Were `_read` to go from a later version, its own would do as well.
+    """
+
+    def __init__(self, blocks: Iterator[bytes]) -> None:
+        super().__init__(blocks)
+        self._blocks = blocks
+
+    def _read(self) -> Iterator[bytes]:
+        return self._blocks
 
 
 def _blocks(chunks: Iterable[bytes], limit: int) -> Iterator[bytes]:
     """The byte source of SSEClient: one whole event with its blank line in each piece."""
-    for number, block in enumerate(_split(_with_line_feeds(chunks), limit)):
-        whole = block.removeprefix(codecs.BOM_UTF8) if number == 0 else block
-        whole = whole.lstrip(b"\n")
-        if whole:
-            yield _safe(whole) + b"\n\n"
+    mark = codecs.BOM_UTF8
+    for blocks in _split(_with_line_feeds(chunks), limit):
+        blocks[0] = blocks[0].removeprefix(mark)
+        mark = b""
+        for block in blocks:
+            event = block.lstrip(b"\n")
+            if len(event) > _SMALL_BYTES or not event.isascii():
+                event = _safe(event)
+            if event:
+                yield event + b"\n\n"
 
 
 def _with_line_feeds(chunks: Iterable[bytes]) -> Iterator[bytes]:
@@ -60,32 +77,29 @@ def _with_line_feeds(chunks: Iterable[bytes]) -> Iterator[bytes]:
         yield chunk
 
 
-def _split(chunks: Iterable[bytes], limit: int) -> Iterator[bytes]:
-    """What stands between blank lines; the rest after the last one is dropped."""
+def _split(chunks: Iterable[bytes], limit: int) -> Iterator[list[bytes]]:
+    """What stands between blank lines, as much as each chunk ends; the last rest is dropped."""
     held = bytearray()
     for arrived in chunks:
         chunk = arrived
         if chunk.startswith(b"\n") and held.endswith(b"\n"):
-            yield bytes(held)
+            yield [bytes(held)]
             held.clear()
             chunk = chunk[1:]
-        *whole, rest = chunk.split(b"\n\n")
-        for block in whole:
-            yield bytes(held) + block if held else block
+        *blocks, rest = chunk.split(b"\n\n")
+        if blocks:
+            blocks[0] = bytes(held) + blocks[0]
             held.clear()
+            yield blocks
         held += rest
         if len(held) > limit:
-            raise _too_large(limit)
+            raise ProviderFault(
+                "bad_response", f"an event of the answer is larger than {limit} bytes"
+            )
 
 
 def _safe(block: bytes) -> bytes:
     """The event as UTF-8 that sseclient-py can decode, in time that it can be given."""
-    if len(block) > _SMALL_BYTES and block.count(b"\n") * len(block) > _MAX_COPIED_BYTES:
+    if block.count(b"\n") * len(block) > _MAX_COPIED_BYTES:
         raise ProviderFault("bad_response", "an event of the answer has too many lines")
-    if block.isascii():
-        return block
     return block.decode("utf-8", errors="replace").encode()
-
-
-def _too_large(limit: int) -> ProviderFault:
-    return ProviderFault("bad_response", f"an event of the answer is larger than {limit} bytes")

@@ -79,8 +79,8 @@ def test_invalid_utf8_becomes_replacement_characters_and_ends_nothing():
     assert data_of(b"data: a\xff\xe2\x82b\n\ndata: \xe2\x82\xac\n\n") == ["a\ufffd\ufffdb", "€"]
 
 
-def test_an_event_without_data_is_none():
-    assert data_of(b"event: ping\n\ndata\n\ndata:   \n\ndata: 1\n\n") == ["1"]
+def test_an_event_without_a_data_field_is_none():
+    assert data_of(b"event: ping\n\ndata\n\ndata: 1\n\n") == ["", "1"]
 
 
 def test_a_line_of_ten_megabytes_takes_time_in_proportion_to_its_length():
