@@ -54,6 +54,9 @@ def objects_in(holder: Mapping[str, Any], key: str) -> list[Json]:
     values: list[Json | None] | None = holder.get(key)
     if not isinstance(values, list):
         return []
+    first = values[0] if len(values) == 1 else None
+    if isinstance(first, dict):  # the one choice of every event of a stream
+        return [first]
     return [one for one in values if isinstance(one, dict)]
 
 
