@@ -2,7 +2,10 @@
 
 import pytest
 
+from mead.config.settings import ProviderOptions
+from mead.providers.embedded import EmbeddedProvider
 from mead.providers.embedded_model import bundled_model
+from mead.providers.embedded_server import HealthCheck
 from tests.helpers.model_server import ModelServer
 from tests.helpers.ollama_server import MODELS, OllamaServer
 from tests.helpers.tiny_model import TOOL_TEMPLATE, write_tiny_model
@@ -49,3 +52,29 @@ def ollama(_tiny_ollama):
     _tiny_ollama.set_models(MODELS)
     _tiny_ollama.forget()
     return _tiny_ollama
+
+
+@pytest.fixture
+def start(tiny_model):
+    """Makes a provider on the tiny model and starts its server."""
+    made = []
+
+    def starter(*, health_check=None, show_slots=False, **given):
+        checks = health_check or HealthCheck()
+        defaults = {
+            "model": "tiny",
+            "model_file": tiny_model,
+            "temperature": 0.0,
+            "max_tokens": 8,
+            "threads": 1,
+        }
+        provider = EmbeddedProvider(ProviderOptions(**{**defaults, **given}))
+        ref = provider.start_server(health_check=checks, show_slots=show_slots)
+        made.append((provider, ref))
+        return provider
+
+    starter.made = made
+    yield starter
+    for provider, ref in made:
+        ref.stop()
+        provider.close()
