@@ -1,5 +1,6 @@
 """Answers that the worker itself gives, without the application, and the end of a connection."""
 
+import select
 import socket
 from contextlib import suppress
 from typing import Any, Final
@@ -27,6 +28,15 @@ def write_answer(client: Any, status: str, extra: str = "") -> None:
 def linger(client: Any, seconds: float = LINGER_S) -> None:
     """Close for writing, read what still comes within the bounds, close."""
     util.close_graceful(client, timeout=seconds, max_drain=LINGER_BYTES)
+
+
+def hang_up(client: Any) -> None:
+    """Have the greenlet that waits for a request see the end, unless the request is there already.
+
+    Past the TLS layer, which would forget what it needs for the read that is waiting.
+    """
+    if not select.select([client], [], [], 0)[0]:
+        socket.socket.shutdown(client, socket.SHUT_RDWR)
 
 
 def bound_unread(client: Any, deadline_ms: int) -> None:

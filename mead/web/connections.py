@@ -35,7 +35,7 @@ class Connections:
         """Whether the worker is leaving: upgrades and new sessions are answered with 503."""
         self._places = BoundedSemaphore(limit)
         self._waiting = 0
-        self._idle: set[HangUp] = set()
+        self._idle: dict[HangUp, bool] = {}
         self._closers: set[Close] = set()
 
     @property
@@ -66,15 +66,18 @@ class Connections:
             self._waiting -= 1
 
     @contextmanager
-    def idle(self, hang_up: HangUp) -> Generator[None]:
-        """While the block runs, the client owes a request and may be cut without loss."""
-        self._idle.add(hang_up)
+    def idle(self, hang_up: HangUp, *, fresh: bool) -> Generator[None]:
+        """While the block runs, the client owes a request and may be cut.
+
+        `fresh`: it has just come, so that its first request may be on its way.
+        """
+        self._idle[hang_up] = fresh
         try:
-            if self.draining:
+            if self.draining and not fresh:
                 _call(hang_up)
             yield
         finally:
-            self._idle.discard(hang_up)
+            del self._idle[hang_up]
 
     def register(self, close: Close) -> Callable[[], None]:
         """Have `close` called when all WebSockets must go; returns what unregisters it."""
@@ -92,9 +95,14 @@ class Connections:
     def drain(self) -> None:
         """From now on no request follows another: the idle are cut, the WebSockets told to go."""
         self.draining = True
-        for hang_up in tuple(self._idle):
-            _call(hang_up)
+        self.cut_idle(fresh=False)
         self.close_all(1001, "restart")
+
+    def cut_idle(self, *, fresh: bool) -> None:
+        """Cut those that owe a request, `fresh` ones too or the others alone."""
+        for hang_up, is_fresh in tuple(self._idle.items()):
+            if fresh or not is_fresh:
+                _call(hang_up)
 
 
 def _call(hang_up: HangUp) -> None:

@@ -7,7 +7,6 @@ Source: SPEC section 9.
 """
 
 import os
-import socket
 import ssl
 import time
 from collections.abc import Callable
@@ -25,7 +24,7 @@ from gunicorn.workers.base import Worker
 from gunicorn.workers.base_async import AsyncWorker
 from gunicorn.workers.ggevent import GeventWorker
 
-from mead.web.answers import LINGER_S, bound_unread, linger, write_answer
+from mead.web.answers import LINGER_S, bound_unread, hang_up, linger, write_answer
 from mead.web.connections import WAITING_LIMIT, Connections
 from mead.web.logs import where
 from mead.web.parsing import TrackedParser, refusal
@@ -36,6 +35,9 @@ kills the worker when it is over."""
 
 REFUSING_LIMIT: Final = 128
 """Greenlets beside places and waiting room, for those that are being turned away."""
+
+FRESH_S: Final = 1.0
+"""How long a connection that came just before SIGTERM may take for its first request."""
 
 READ_BYTES: Final = 8192
 """As gunicorn's own first read."""
@@ -117,8 +119,11 @@ class MeadWorker(GeventWorker):
     def _drain(self) -> None:
         self._leave()  # no signal, where max_requests or the reloader ended the loop
         self.connections.drain()
+        cut_fresh_at = time.monotonic() + FRESH_S
         while (len(self._pool) or self.is_busy()) and self._time_left() > 0:
             self.notify()
+            if time.monotonic() > cut_fresh_at:
+                self.connections.cut_idle(fresh=True)
             if len(self._pool):
                 self._pool.join(timeout=min(0.1, self._time_left()))
             else:
@@ -188,8 +193,9 @@ class MeadWorker(GeventWorker):
         Raises TimeoutError, and gunicorn's errors for bytes that are no request.
         """
         if not parser.has_bytes():
-            hang_up = partial(socket.socket.shutdown, client, socket.SHUT_RDWR)
-            with self.connections.idle(hang_up), gevent.Timeout(patience_s, TimeoutError):
+            fresh = parser.mesg is None
+            idle = self.connections.idle(partial(hang_up, client), fresh=fresh)
+            with idle, gevent.Timeout(patience_s, TimeoutError):
                 first = client.recv(READ_BYTES)
             if not first:
                 return None

@@ -14,6 +14,7 @@ from flask import Response, jsonify, request
 from blueprints.bodies import DEADLINE_KEY, read_body
 from blueprints.guards import Access, access
 from mead.actors.exits import Exit
+from mead.errors import MeadError
 from mead.tree import Tree
 from wsgi import create_app
 
@@ -38,6 +39,42 @@ def slow() -> Response:
     finally:
         say("slow ended")
     return jsonify(draining=process.connections.draining)
+
+
+class Sleeper:
+    """A turn handler that takes as many milliseconds as the prompt says."""
+
+    def handle_turn(self, history: object, text: str, context: object) -> str:
+        gevent.sleep(int(text) / 1000)
+        return "slept"
+
+
+@app.get("/probe/turn")
+@access(Access.OPEN)
+def turn() -> Response:
+    """Submit a turn that no request waits for; say in the log how it ended."""
+    runtime = app.extensions["mead"]
+    session = runtime.start_session(handler=Sleeper(), turn_timeout_ms=3_600_000)
+
+    def submit(text: str) -> None:
+        try:
+            say(f"turn {runtime.submit_turn(session, text)}")
+        except MeadError as error:
+            say(f"turn {error.code}")
+
+    gevent.spawn(submit, request.args["ms"])
+    return jsonify({})
+
+
+@app.get("/probe/count")
+@access(Access.OPEN)
+def count() -> Response:
+    """How often this was asked."""
+    counted.append(None)
+    return jsonify(count=len(counted))
+
+
+counted: list[None] = []
 
 
 @app.get("/probe/hold")

@@ -42,7 +42,7 @@ def test_draining_cuts_the_idle_and_asks_the_websockets_to_go():
     unregister = connections.register(lambda code, reason: heard.append("gone"))
     connections.register(lambda code, reason: heard.append((code, reason)))
     unregister()
-    with connections.idle(lambda: heard.append("cut")):
+    with connections.idle(lambda: heard.append("cut"), fresh=False):
         connections.drain()
     assert connections.draining
     assert heard == ["cut", (1001, "restart")]
@@ -52,14 +52,24 @@ def test_a_connection_that_becomes_idle_while_draining_is_cut():
     connections = Connections(1)
     connections.drain()
     heard = []
-    with connections.idle(lambda: heard.append("cut")):
+    with connections.idle(lambda: heard.append("cut"), fresh=False):
+        assert heard == ["cut"]
+
+
+def test_a_connection_that_has_just_come_is_cut_later():
+    connections = Connections(1)
+    heard = []
+    with connections.idle(lambda: heard.append("cut"), fresh=True):
+        connections.drain()
+        assert heard == []
+        connections.cut_idle(fresh=True)
         assert heard == ["cut"]
 
 
 def test_a_busy_connection_is_not_cut():
     connections = Connections(1)
     heard = []
-    with connections.idle(lambda: heard.append("cut")):
+    with connections.idle(lambda: heard.append("cut"), fresh=False):
         pass
     connections.drain()
     assert heard == []

@@ -128,6 +128,17 @@ def test_a_client_that_does_not_read_its_answer_gives_its_place_back(tmp_path):
         assert eventually(lambda: server.get("/readyz").status_code == 200, bound_s=20)
 
 
+def test_a_client_with_requests_in_a_row_gives_way_to_others(quick):
+    one = b"GET /probe/count HTTP/1.1\r\nHost: localhost\r\n\r\n"
+    hold = b"GET /probe/hold?ms=300 HTTP/1.1\r\nHost: localhost\r\n\r\n"
+    with quick.connect() as chatty, quick.connect() as modest:
+        ask(modest)
+        chatty.sendall(hold + one * 400)
+        modest.sendall(one)
+        counted = int(receive_answer(modest).rpartition(b":")[2].strip(b"}\n"))
+        assert counted < 100
+
+
 # -- bodies ----------------------------------------------------------------------------------------
 
 

@@ -3,13 +3,14 @@
 import os
 import signal
 import socket
+from pathlib import Path
 
 import gevent
 import psutil
 import pytest
 import requests
 
-from tests.helpers.server import READY, Server, free_port, running
+from tests.helpers.server import MCP_TOKEN, READY, Server, running, tokens_toml
 from tests.helpers.waiting import eventually
 
 pytestmark = [pytest.mark.e2e, pytest.mark.timeout(60)]
@@ -159,6 +160,33 @@ def test_a_request_that_outlasts_the_grace_is_interrupted_in_order(tmp_path):
             asked.get(timeout=5)
 
 
+def test_a_turn_that_no_request_waits_for_finishes_after_sigterm(tmp_path):
+    with running(Server(tmp_path, app=PROBE)) as server:
+        server.get("/probe/turn?ms=1500")
+        assert server.stop() == 0
+        assert server.says("probe: turn slept")
+
+
+def test_a_turn_that_outlasts_the_grace_is_interrupted(tmp_path):
+    with running(Server(tmp_path, app=PROBE), "--graceful-timeout", "4") as server:
+        server.get("/probe/turn?ms=60000")
+        assert server.stop() == 0
+        assert server.says("probe: turn session_stopped")
+        assert server.says("Mead has stopped")
+
+
+@pytest.mark.parametrize("moment", ["Listening at", "Booting worker", READY])
+def test_sigterm_at_any_moment_of_the_boot_ends_in_order(tmp_path, moment):
+    server = Server(tmp_path)
+    try:
+        server.start()
+        server.expect(moment, bound_s=15)
+        assert server.stop() == 0
+        assert not server.says("SIGKILL")
+    finally:
+        server.destroy()
+
+
 def test_sigint_interrupts_at_once_and_in_order(tmp_path):
     with running(Server(tmp_path, app=PROBE)) as server:
         asked = ask_in_background(server, "/probe/slow?ms=60000")
@@ -184,16 +212,22 @@ def test_a_worker_leaves_when_its_master_is_gone(tmp_path):
 
 
 def test_sighup_with_good_settings_brings_a_new_worker(tmp_path):
-    with running(Server(tmp_path, app=PROBE)) as server:
+    toml = tokens_toml() + f'[storage]\ndirectory = "{tmp_path / "var"}"\n'
+    with running(Server(tmp_path, toml, app=PROBE)) as server:
         (before,) = server.workers()
-        asked = ask_in_background(server, "/probe/slow?ms=500")
+        asked = ask_in_background(server, "/probe/slow?ms=2000")
         server.expect("probe: slow began")
-        server.configure("[mcp_server]\nmaximum_connections = 7\n")
+        server.configure(toml.replace("[mcp_server]", "[mcp_server]\nmaximum_connections = 7"))
         server.signal(signal.SIGHUP)
+        server.expect("Booting worker", times=2)
+        assert not server.says("probe: slow ended")  # both are there, one holds the storage
+        during = ask_in_background(server, "/readyz")
         assert asked.get(timeout=10).status_code == 200
         server.ready(times=2)
+        assert during.get(timeout=10).json() == {"ready": True}
         eventually(lambda: server.workers() and before not in server.workers())
-        assert server.get("/readyz").status_code == 200
+        answer = server.get("/metrics", headers={"Authorization": f"Bearer {MCP_TOKEN}"})
+        assert "mead_connections_limit 7\n" in answer.text
         assert server.stop() == 0
 
 
@@ -272,4 +306,28 @@ def test_two_servers_do_not_share_a_storage_directory(tmp_path):
         finally:
             second.destroy()
         assert first.get("/readyz").status_code == 200
-    assert free_port()
+
+
+def test_a_server_that_waits_for_the_storage_leaves_when_it_is_told(tmp_path):
+    toml = f'[storage]\ndirectory = "{tmp_path / "var"}"\n'
+    other = tmp_path / "other"
+    other.mkdir()
+    with running(Server(tmp_path, toml)):
+        second = Server(other, toml)
+        try:
+            second.start()
+            second.expect("Booting worker")
+            (worker,) = eventually(second.workers)
+            eventually(lambda: "SIGTERM" not in defaults_of(worker))
+            assert second.stop() == 0
+        finally:
+            second.destroy()
+
+
+def defaults_of(pid: int) -> str:
+    """Until a worker has its own handlers, SIGTERM ends it by default."""
+    status = Path(f"/proc/{pid}/status").read_text()
+    caught = int(
+        next(line for line in status.splitlines() if line.startswith("SigCgt")).split()[1], 16
+    )
+    return "" if caught >> (signal.SIGTERM - 1) & 1 else "SIGTERM"
