@@ -12,13 +12,14 @@ import signal
 import socket
 import sys
 from collections import deque
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, cast
 
 import gevent
+from gevent import monkey
 from gevent.event import Event
 
 import mead.mcp.client
@@ -41,6 +42,10 @@ INHERITED: Final = ("PATH", "HOME", "LOGNAME", "SHELL", "TERM", "USER", "LANG")
 """All that a server gets of Mead's environment.  Source: SPEC section 7."""
 
 _LAUNCHER: Final = str(Path(mead.mcp.client.__path__[0]) / "launcher.py")
+_close: Final = cast("Callable[[int], None]", monkey.get_original("os", "close"))
+"""gevent's own puts the closing off until its loop turns next: a server would wait for the end of
+its input.  None of these descriptors is watched when it is closed."""
+
 _LOWEST_FD: Final = 10
 """Our ends lie above the four descriptors that the launcher gets, so that none is overwritten."""
 
@@ -89,7 +94,7 @@ class Pipe:
         if fd >= 0:
             self._watcher.stop()
             self._watcher.close()
-            os.close(fd)
+            _close(fd)
 
 
 class Child:
@@ -310,11 +315,11 @@ class _Ends:
 
     def close_theirs(self) -> None:
         for fd in self._theirs:
-            os.close(fd)
+            _close(fd)
 
     def close_ours(self) -> None:
         for fd in (self.stdin, self.stdout, self.stderr):
-            os.close(fd)
+            _close(fd)
         self.control.close()
 
 
@@ -323,5 +328,5 @@ def _high(fd: int) -> int:
     if fd >= _LOWEST_FD:
         return fd
     moved = fcntl.fcntl(fd, fcntl.F_DUPFD_CLOEXEC, _LOWEST_FD)
-    os.close(fd)
+    _close(fd)
     return moved

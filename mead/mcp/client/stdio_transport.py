@@ -7,6 +7,7 @@ from contextlib import suppress
 from typing import Final
 
 from mead.actors.exits import Outcome
+from mead.actors.green import pause
 from mead.actors.tasks import Task, TaskSupervisor, kill_all
 from mead.config import ServerSettings
 from mead.mcp.client.faults import ServerFault
@@ -22,6 +23,8 @@ _NOISE_SHOWN: Final = 3
 """Lines that are no JSON-RPC are logged so often, then only counted."""
 
 _TASKS_END_MS: Final = 1000
+_LINES_IN_A_ROW: Final = 100
+"""After that many lines, half a millisecond of work, the other greenlets get their turn."""
 _STATUS_MS: Final = 200
 
 
@@ -132,8 +135,13 @@ class StdioTransport:
 
     def _read(self, child: Child, sink: Sink) -> None:
         buffer = LineBuffer()
+        in_a_row = 0
         for data in child.read(child.stdout):
             for line in buffer.feed(data):
+                in_a_row += 1
+                if in_a_row == _LINES_IN_A_ROW:
+                    in_a_row = 0
+                    pause()
                 if isinstance(line, Oversize):
                     self._oversize(line, sink)
                 elif line and not line.isspace():

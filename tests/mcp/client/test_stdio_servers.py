@@ -1,0 +1,394 @@
+"""The hub and servers on standard streams, real processes throughout."""
+
+import json
+import os
+import signal
+
+import gevent
+import psutil
+import pytest
+
+from mead.mcp.client.stdio import INHERITED
+from tests.helpers.mcp_settings import (
+    fake_server,
+    launcher_pid,
+    received,
+    running,
+    status,
+    wait_for,
+)
+from tests.helpers.waiting import eventually
+
+
+def call(hub, tool, arguments=None, server="fake"):
+    return hub.call_tool(f"{server}__{tool}", arguments or {}, None)
+
+
+# -- which revision --------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("behaviour", "revision"),
+    [
+        ({}, "2025-11-25"),
+        ({"probe": -32602}, "2025-11-25"),
+        ({"probe": -32000}, "2025-11-25"),
+        ({"probe": "empty"}, "2025-11-25"),
+        ({"probe": -32022, "probe_data": {"supported": ["2025-06-18"]}}, "2025-11-25"),
+        ({"probe": -32022}, "2025-11-25"),
+        ({"version": "2024-11-05"}, "2024-11-05"),
+        ({"era": "modern"}, "2026-07-28"),
+        ({"era": "dual"}, "2026-07-28"),
+        ({"era": "dual", "versions": ["2025-11-25"]}, "2025-11-25"),
+    ],
+    ids=str,
+)
+def test_each_kind_of_server_is_spoken_to_in_its_own_revision(behaviour, revision):
+    with running(fake_server(**behaviour)) as hub:
+        assert status(hub).revision == revision
+        assert call(hub, "echo", {"text": "hello"}).text == "hello"
+
+
+def test_a_server_that_ignores_the_probe_is_initialized_in_the_same_process(tmp_path):
+    record = tmp_path / "received"
+    server = fake_server(probe="silence", record=str(record), handshake_timeout_ms=500)
+    with running(server) as hub:
+        assert status(hub).revision == "2025-11-25"
+        methods = [message["method"] for message in received(record)]
+    assert methods[:2] == ["server/discover", "initialize"]
+    assert "notifications/cancelled" not in methods
+
+
+def test_a_server_that_the_probe_ends_is_initialized_at_the_next_start():
+    with running(fake_server(probe="exit")) as hub:
+        assert status(hub).revision == "2025-11-25"
+
+
+def test_a_revision_that_nobody_knows_is_not_spoken():
+    with running(fake_server(version="1999-01-01"), ready=False) as hub:
+        wait_for(hub, "fake", "waiting")
+        assert status(hub).fault.startswith("incompatible")
+
+
+def test_a_server_of_foreign_modern_revisions_is_incompatible():
+    with running(fake_server(era="dual", versions=["2031-01-01"]), ready=False) as hub:
+        wait_for(hub, "fake", "waiting")
+        assert status(hub).fault.startswith("incompatible")
+
+
+def test_every_modern_request_carries_its_revision(tmp_path):
+    record = tmp_path / "received"
+    with running(fake_server(era="modern", record=str(record))) as hub:
+        call(hub, "echo", {"text": "x"})
+        for message in received(record):
+            meta = message["params"]["_meta"]
+            assert meta["io.modelcontextprotocol/protocolVersion"] == "2026-07-28"
+            assert meta["io.modelcontextprotocol/clientCapabilities"] == {}
+
+
+# -- the list of tools -----------------------------------------------------------------------------
+
+
+def test_the_list_is_read_across_its_pages():
+    server = fake_server(
+        pages=[["echo"], ["big"], ["error"]], tools={"echo": "read", "error": "read"}
+    )
+    with running(server) as hub:
+        assert [tool.name for tool in hub.tools_for(None)] == ["fake__echo", "fake__error"]
+        assert [name for name, _ in status(hub).not_granted] == ["big"]
+
+
+def test_a_list_that_runs_in_circles_ends():
+    with running(fake_server(pages=[["echo"], ["big"]], loop=True)) as hub:
+        assert {tool.tool for tool in hub.tools_for(None)} == {"echo", "big"}
+
+
+def test_a_changed_list_is_read_again():
+    tools = {"echo": "read", "change": "read", "fresh": "read"}
+    with running(fake_server(tools=tools)) as hub:
+        assert status(hub).missing == ("fresh",)
+        call(hub, "change", {"tools": ["fresh"]})
+        eventually(lambda: "fake__fresh" in {tool.name for tool in hub.tools_for(None)})
+        assert call(hub, "fresh", {"text": "new"}).text == "new"
+
+
+def test_a_flood_of_changes_is_one_or_two_readings(tmp_path):
+    record = tmp_path / "received"
+    tools = {"change": "read", "fresh": "read", "echo": "read"}
+    with running(fake_server(tools=tools, record=str(record))) as hub:
+        call(hub, "change", {"tools": ["fresh"], "times": 5000})
+        eventually(lambda: "fake__fresh" in {tool.name for tool in hub.tools_for(None)})
+        call(hub, "echo")
+        lists = [one for one in received(record) if one.get("method") == "tools/list"]
+        assert len(lists) <= 4
+
+
+def test_a_modern_server_tells_of_changes_on_a_request_that_stays_open(tmp_path):
+    record = tmp_path / "received"
+    tools = {"change": "read", "fresh": "read"}
+    server = fake_server(era="modern", announces=True, tools=tools, record=str(record))
+    with running(server) as hub:
+        eventually(lambda: received(record)[-1]["method"] == "subscriptions/listen")
+        call(hub, "change", {"tools": ["fresh"]})
+        eventually(lambda: "fake__fresh" in {tool.name for tool in hub.tools_for(None)})
+
+
+def test_a_refresh_that_is_never_answered_ends_the_connection(tmp_path):
+    record = tmp_path / "received"
+    server = fake_server(
+        pages=[["change"]], tools={"change": "read"}, record=str(record), handshake_timeout_ms=300
+    )
+    with running(server) as hub:
+        first = launcher_pid(hub)
+        os.kill(psutil.Process(first).children()[0].pid, signal.SIGSTOP)
+        hub._catalog.line("fake").refresh()
+        wait_for(hub, "fake", "waiting")
+        assert hub.tools_for(None) == ()
+        wait_for(hub, "fake", "ready")
+        eventually(lambda: not psutil.pid_exists(first), bound_s=8)
+
+
+# -- calls -----------------------------------------------------------------------------------------
+
+
+def test_an_error_of_the_tool_is_an_error_outcome():
+    with running(fake_server()) as hub:
+        outcome = call(hub, "error")
+        assert (outcome.text, outcome.is_error) == ("it went wrong", True)
+
+
+def test_a_long_result_is_cut_with_a_marker():
+    with running(fake_server()) as hub:
+        outcome = call(hub, "big", {"size": 50_001})
+        assert outcome.text == "x" * 50_000 + "\n[truncated: 1 more characters]"
+        assert call(hub, "big", {"size": 50_000}).text == "x" * 50_000
+
+
+def test_a_result_that_is_null_is_an_error():
+    with running(fake_server()) as hub:
+        assert call(hub, "null").text == "bad_response: the result is not a JSON object"
+
+
+def test_a_call_that_takes_too_long_is_cancelled_at_the_server(tmp_path):
+    record = tmp_path / "received"
+    with running(fake_server(record=str(record), call_timeout_ms=200)) as hub:
+        outcome = call(hub, "slow")
+        assert outcome.is_error
+        assert outcome.text.startswith("timeout")
+        asked, gone = eventually(lambda: len(received(record)) >= 6 and received(record)[-2:])
+        assert gone["method"] == "notifications/cancelled"
+        assert gone["params"]["requestId"] == asked["id"]
+
+
+def test_killing_the_caller_cancels_its_call_alone(tmp_path):
+    record = tmp_path / "received"
+    with running(fake_server(record=str(record))) as hub:
+        killed = gevent.spawn(call, hub, "slow")
+        other = gevent.spawn(call, hub, "slow")
+        eventually(lambda: sum(one.get("method") == "tools/call" for one in received(record)) == 2)
+        killed.kill()
+        gone = eventually(
+            lambda: [one for one in received(record) if one["method"] == "notifications/cancelled"]
+        )
+        assert len(gone) == 1
+        assert not other.ready()
+        assert call(hub, "echo", {"text": "on"}).text == "on"
+        other.kill()
+
+
+def test_a_late_answer_is_dropped():
+    with running(fake_server(call_timeout_ms=100)) as hub:
+        peer = hub._catalog.line("fake").peer
+        assert call(hub, "late", {"seconds": 0.3}).is_error
+        eventually(lambda: peer.dropped == 1)
+        assert status(hub).state == "ready"
+
+
+def test_a_servers_questions_are_answered():
+    with running(fake_server()) as hub:
+        ping, sampling = json.loads(call(hub, "ask").text)
+        assert ping == {"jsonrpc": "2.0", "id": "a", "result": {}}
+        assert sampling["error"]["code"] == -32601
+
+
+def test_arguments_that_are_no_json_are_an_error_outcome():
+    with running(fake_server()) as hub:
+        assert call(hub, "echo", {"text": "\ud800"}).text.startswith("not_json")
+        assert call(hub, "echo", {"text": "fine"}).text == "fine"
+
+
+def test_an_argument_larger_than_the_pipe_arrives_whole():
+    with running(fake_server()) as hub:
+        assert len(call(hub, "echo", {"text": "y" * 40_000}).text) == 40_000
+        calls = [gevent.spawn(call, hub, "echo", {"text": str(n) * 30_000}) for n in range(10)]
+        gevent.joinall(calls)
+        assert [one.value.text for one in calls] == [str(n) * 30_000 for n in range(10)]
+
+
+def test_a_server_that_does_not_read_is_given_up():
+    with running(fake_server(call_timeout_ms=500)) as hub:
+        server = psutil.Process(launcher_pid(hub)).children()[0]
+        server.suspend()
+        calls = [gevent.spawn(call, hub, "echo", {"text": "z" * 4_000_000}) for _ in range(6)]
+        gevent.joinall(calls)
+        assert all(one.value.is_error for one in calls)
+        assert any(one.value.text.startswith("connection_lost") for one in calls)
+        server.resume()
+
+
+# -- what a bad server can do ----------------------------------------------------------------------
+
+
+def test_garbage_on_standard_output_is_skipped_and_counted():
+    with running(fake_server(hello="Welcome!\n")) as hub:
+        assert call(hub, "noise").text == "still here"
+        assert hub._connections["fake"]._transport.noise == 6
+        assert status(hub).state == "ready"
+
+
+def test_line_ends_of_windows_and_blank_lines_are_fine():
+    with running(fake_server()) as hub:
+        assert call(hub, "crlf").text == ""
+        assert hub._connections["fake"]._transport.noise == 0
+
+
+def test_a_line_of_ten_megabytes_fails_its_own_call_alone():
+    with running(fake_server(), fake_server("other")) as hub:
+        outcome = call(hub, "huge")
+        assert outcome.text.startswith("response_too_large")
+        assert call(hub, "echo", {"text": "alive"}).text == "alive"
+        assert call(hub, "echo", {"text": "alive"}, server="other").text == "alive"
+
+
+def test_a_flood_of_lines_does_not_hold_up_others():
+    with running(fake_server(), fake_server("other")) as hub:
+        flood = gevent.spawn(call, hub, "flood", {"lines": 200_000})
+        done = 0
+        while not flood.ready():
+            assert call(hub, "echo", {"text": "me too"}, server="other").text == "me too"
+            done += 1
+        assert flood.value.text == "flooded"
+        assert done > 10
+
+
+def test_a_server_that_dies_in_a_call_gives_connection_lost_and_returns():
+    with running(fake_server()) as hub:
+        outcome = call(hub, "die")
+        assert outcome.text == "connection_lost: the server ended (exit status 5)"
+        wait_for(hub, "fake", "waiting")
+        assert call(hub, "echo").text.startswith("not_connected")
+        wait_for(hub, "fake", "ready")
+        assert call(hub, "count").text == "1"
+
+
+def test_a_server_that_exits_at_once_hurts_itself_alone():
+    with running(fake_server("other"), fake_server(boot="exit"), ready=False) as hub:
+        wait_for(hub, "other", "ready")
+        eventually(lambda: (status(hub).fault or "").endswith("(exit status 3)"))
+        assert hub.alive
+        assert [tool.server for tool in hub.tools_for(None)] == ["other"] * len(hub.tools_for(None))
+
+
+def test_a_command_that_does_not_exist_hurts_itself_alone():
+    nobody = fake_server("nobody")
+    nobody = type(nobody)(name="nobody", transport="stdio", command="no-such-command")
+    with running(fake_server(), nobody, ready=False) as hub:
+        wait_for(hub, "fake", "ready")
+        wait_for(hub, "nobody", "waiting")
+        assert status(hub, "nobody").fault == "cannot_start: there is no command 'no-such-command'"
+
+
+def test_a_file_that_is_no_program_is_told_as_such(tmp_path):
+    file = tmp_path / "readme"
+    file.write_text("hello")
+    server = fake_server()
+    broken = type(server)(name="fake", transport="stdio", command=str(file))
+    with running(broken, ready=False) as hub:
+        wait_for(hub, "fake", "waiting")
+        assert status(hub).fault.endswith("Permission denied")
+
+
+# -- what a server gets ----------------------------------------------------------------------------
+
+
+def test_a_server_gets_a_few_variables_and_no_descriptor(tmp_path, monkeypatch):
+    monkeypatch.setenv("ANTHROPIC_API_KEY", "sk-secret")
+    monkeypatch.setenv("LANG", "C.UTF-8")
+    open_file = (tmp_path / "open").open("w")
+    os.set_inheritable(open_file.fileno(), True)
+    server = fake_server(
+        environment={"TOKEN": "t0ken", "PYTHONPATH": "/nowhere"}, directory=tmp_path
+    )
+    with open_file, running(server) as hub:
+        found = json.loads(call(hub, "surroundings").text)
+    own = {name: os.environ[name] for name in INHERITED if name in os.environ}
+    # Python itself may add LC_CTYPE to its own environment (PEP 538); LANG above prevents it.
+    assert found["environment"] == {**own, "TOKEN": "t0ken", "PYTHONPATH": "/nowhere"}
+    assert found["descriptors"] == [0, 1, 2, 3]  # 3 is the listing itself
+    assert found["directory"] == str(tmp_path)
+
+
+def test_no_shell_reads_the_arguments():
+    odd = ("$HOME", "a b", "*", "; exit 1", "")
+    with running(fake_server(extra_arguments=odd)) as hub:
+        assert json.loads(call(hub, "surroundings").text)["arguments"] == list(odd)
+
+
+def test_standard_error_is_logged_without_secrets(caplog):
+    caplog.set_level("INFO")
+    words = "starting with hunter22secret\n" + "noise\n" * 500
+    server = fake_server(complain=words, environment={"KEY": "hunter22secret"})
+    with running(server):
+        lines = eventually(
+            lambda: [one for one in caplog.messages if one.startswith("fake stderr:")]
+        )
+    assert lines[0] == "fake stderr: starting with ********"
+    assert len(lines) <= 20
+    assert "hunter22secret" not in caplog.text
+
+
+# -- the end ---------------------------------------------------------------------------------------
+
+
+def test_nothing_of_a_server_survives_a_stop():
+    with running(fake_server()) as hub:
+        family = json.loads(call(hub, "family").text)
+        launcher = psutil.Process(launcher_pid(hub))
+        tree = [launcher, *launcher.children(recursive=True)]
+        assert {process.pid for process in tree} >= set(family)
+    assert psutil.wait_procs(tree, timeout=0)[1] == []
+
+
+@pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGTERM])
+def test_nothing_of_a_server_survives_its_own_death(number):
+    with running(fake_server()) as hub:
+        call(hub, "family")
+        launcher = psutil.Process(launcher_pid(hub))
+        tree = [launcher, *launcher.children(recursive=True)]
+        launcher.children()[0].send_signal(number)
+        assert psutil.wait_procs(tree, timeout=5)[1] == []
+        wait_for(hub, "fake", "ready")
+
+
+def test_a_killed_launcher_takes_its_server_along():
+    with running(fake_server()) as hub:
+        launcher = psutil.Process(launcher_pid(hub))
+        (server,) = launcher.children()
+        launcher.kill()
+        assert psutil.wait_procs([launcher, server], timeout=5)[1] == []
+        eventually(lambda: status(hub).state == "ready" and launcher_pid(hub) != launcher.pid)
+
+
+def test_a_deaf_server_is_ended_by_force():
+    with running(fake_server(boot="sleep"), ready=False) as hub:
+        launcher = eventually(
+            lambda: (transport := hub._connections["fake"]._transport) and transport.pid
+        )
+        tree = eventually(lambda: psutil.Process(launcher).children())
+    assert psutil.wait_procs(tree, timeout=0)[1] == []
+
+
+def test_a_stop_during_the_handshake_leaves_nothing():
+    for _ in range(5):
+        with running(fake_server(), fake_server("other", probe="silence"), ready=False):
+            gevent.sleep(0)
