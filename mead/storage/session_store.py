@@ -21,7 +21,7 @@ from mead.storage.directory import (
     remove_session,
     session_of,
 )
-from mead.storage.disk import Disk, FileEntry, RealDisk
+from mead.storage.disk import Disk, DiskFile, FileEntry, RealDisk
 from mead.storage.faults import refused
 from mead.storage.files import scan
 from mead.storage.journal_file import open_journal
@@ -83,10 +83,9 @@ class FileStore:
     def load(self, session_id: str) -> list[Turn]:
         path = log_path(self._directory, session_id)
         fold = TurnFold()
-        try:
-            file = self._run(partial(self._disk.open, path, "read"))
-        except FileNotFoundError:
-            raise SessionNotFound from None
+        file = self._run(partial(_open_if_there, self._disk, path))
+        if file is None:
+            raise SessionNotFound
         try:
             scan(self._disk, file, path, fold.take)
         finally:
@@ -157,10 +156,15 @@ class FileStore:
     def _run(self, job: Callable[[], Value]) -> Value:
         try:
             return self._disk.start(job).wait()
-        except FileNotFoundError:
-            raise
         except OSError as error:
             raise refused(error) from None
+
+
+def _open_if_there(disk: Disk, path: Path) -> DiskFile | None:
+    try:
+        return disk.open(path, "read")
+    except FileNotFoundError:
+        return None
 
 
 def _newest_first(row: tuple[FileEntry, Any]) -> tuple[float, str]:

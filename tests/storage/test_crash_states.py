@@ -19,6 +19,8 @@ from mead.turn import Turn
 from tests.storage.conversation import AT, completed, running, turns_of
 from tests.storage.simulated import SimulatedDisk
 
+pytestmark = pytest.mark.timeout(60)
+
 DIRECTORY = Path("/simulated")
 STATES_OF_A_FILE = 2000
 """Of one file at one step: all of them where a record spans up to ten sectors, else by chance."""

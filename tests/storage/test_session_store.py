@@ -423,13 +423,14 @@ def test_whole_records_that_make_no_conversation_are_corrupt_and_repairable(
     assert [turn.id for turn in store.load(session_id)] == [TURN["id"]] * (len(events) - 1)
 
 
+@pytest.mark.timeout(60)
 def test_every_cut_and_every_flip_of_a_real_conversation_gives_its_beginning_or_is_corrupt(
     store, directory
 ) -> None:
     """The whole way, from the file to the turns; the pure half is in test_damage."""
     session_id = new_session_id()
     log = store.create(session_id)
-    events = events_of(3, 5)
+    events = events_of(2, 5)
     for event in events:
         log.write(event)
     log.close()

@@ -20,6 +20,7 @@ import gevent
 from mead.config.settings import StorageSettings
 from mead.errors import PersistenceError
 from mead.protocols import TurnAppended, TurnLog, TurnReplaced, TurnsInterrupted
+from mead.storage.directory import prepare_directory
 from mead.storage.disk import RealDisk, RealFile
 from mead.storage.session_store import FileStore
 from mead.turn import utc_now
@@ -150,6 +151,7 @@ def main() -> None:
     parser.add_argument("--limit", type=int)
     parser.add_argument("--stops", action="store_true")
     asked = parser.parse_args()
+    prepare_directory(asked.directory)
     disk = DISKS[asked.disk]()
     settings = StorageSettings(
         directory=asked.directory, fsync=asked.fsync, compact_after_bytes=50_000
