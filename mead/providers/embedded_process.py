@@ -11,6 +11,7 @@ import logging
 import os
 import subprocess
 import sys
+from contextlib import suppress
 from pathlib import Path
 from typing import IO, Any, Final, cast
 
@@ -113,7 +114,8 @@ class ModelProcess:
             self._process.wait(STOP_TIMEOUT_MS / 1000)
         except subprocess.TimeoutExpired:
             self._process.kill()
-            self._process.wait()
+            with suppress(subprocess.TimeoutExpired):
+                self._process.wait(STOP_TIMEOUT_MS / 1000)
         self._stdout.close()
         self._stderr.close()
 
