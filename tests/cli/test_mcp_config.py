@@ -12,6 +12,7 @@ from mead.cli.mcp_config_command import CLIENTS, mcp_config_command
 from mead.config import Settings
 from wsgi import create_app
 
+TLS = Path(__file__).parents[1] / "data" / "tls"
 TOKEN = "a-token-that-nobody-may-print-0123456789"
 
 Run = Callable[..., str]
@@ -86,14 +87,12 @@ def test_the_address_is_the_one_a_client_here_can_use(
     assert f"mead {url} " in run("claude-code", **server)
 
 
-def test_with_a_certificate_the_clients_are_told_how_to_trust_it(run: Run, tmp_path: Path) -> None:
-    for name in ("cert.pem", "key.pem"):
-        (tmp_path / name).write_text("")
-    files = {"certfile": str(tmp_path / "cert.pem"), "keyfile": str(tmp_path / "key.pem")}
+def test_with_a_certificate_the_clients_are_told_how_to_trust_it(run: Run) -> None:
+    files = {"certfile": str(TLS / "cert.pem"), "keyfile": str(TLS / "key.pem")}
     shown = run(token=TOKEN, **files)
     assert "https://127.0.0.1:4040/mcp" in shown
     assert "NODE_EXTRA_CA_CERTS=/path/to/cert.pem" in shown
-    assert str(tmp_path) not in shown
+    assert str(TLS) not in shown
 
 
 def test_without_a_token_the_user_is_told_to_make_one(run: Run) -> None:
