@@ -30,6 +30,7 @@ from mead.actors.green import sleep_ms
 from mead.errors import ConfigurationError
 from mead.providers.answer import Answer
 from mead.providers.errors import ProviderFault
+from mead.providers.reuse import StaleConnection
 from mead.providers.session import PlainSession, prepared
 
 log = logging.getLogger(__name__)
@@ -141,14 +142,24 @@ class HttpClient:
             response.close()
 
     def _open(self, call: Call) -> requests.Response:
-        url = self._base_url + call.path
+        while True:  # each round takes an idle connection away, and a new one is not stale
+            try:
+                return self._attempt(call)
+            except StaleConnection:
+                continue
+
+    def _attempt(self, call: Call) -> requests.Response:
+        headers = {**self._headers, **call.headers}
         try:
-            request = prepared(call.method, url, {**self._headers, **call.headers}, call.body)
+            request = prepared(call.method, self._base_url + call.path, headers, call.body)
             return self._session.send(
                 request, stream=True, timeout=self._timeout, allow_redirects=False
             )
         except (requests.RequestException, HTTPError) as error:
-            raise _not_answered(error, self.host) from None
+            causes = list(_causes(error))
+            if any(isinstance(cause, StaleConnection) for cause in causes):
+                raise StaleConnection from None
+            raise _not_answered(error, causes, self.host) from None
 
     def _checked(self, resolve: Callable[[], str]) -> str:
         self._address = resolve()
@@ -189,9 +200,8 @@ def _check(
         raise ConfigurationError(["proxy is not allowed where the address is checked"])
 
 
-def _not_answered(error: Exception, host: str) -> ProviderFault:
+def _not_answered(error: Exception, causes: list[BaseException], host: str) -> ProviderFault:
     """The fault of a call that got no status line and headers."""
-    causes = list(_causes(error))
     if any(isinstance(cause, ssl.SSLCertVerificationError) for cause in causes):
         return ProviderFault(
             "provider_unavailable", f"the certificate of {host} could not be verified"

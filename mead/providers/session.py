@@ -14,6 +14,8 @@ import certifi
 from requests import PreparedRequest, Response, Session
 from requests.adapters import HTTPAdapter
 
+from mead.providers.reuse import watch
+
 _IDLE_CONNECTIONS: Final = 64
 """Connections kept open for the next call; more may run at once and are closed after use."""
 
@@ -56,6 +58,12 @@ class _Adapter(HTTPAdapter):
         self._certificates = certificates
         self._tls: ssl.SSLContext | None = None
         super().__init__(pool_maxsize=_IDLE_CONNECTIONS, max_retries=0)
+        watch(self.poolmanager)
+
+    def proxy_manager_for(self, proxy: str, **proxy_kwargs: Any) -> Any:
+        manager = super().proxy_manager_for(proxy, **proxy_kwargs)
+        watch(manager)
+        return manager
 
     def build_connection_pool_key_attributes(
         self, request: PreparedRequest, verify: object, cert: object = None

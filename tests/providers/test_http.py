@@ -108,6 +108,23 @@ def test_a_connection_serves_the_next_call_when_the_answer_was_read_to_its_marke
         assert [seen.connection for seen in server.seen] == [1, 1, 1]
 
 
+@pytest.mark.parametrize("scheme", ["http", "https"])
+def test_a_connection_that_the_server_closed_meanwhile_costs_no_retry(scheme):
+    names = []
+    with (
+        tls_server(names) if scheme == "https" else ReplayServer(answer({})) as server,
+        client_of(
+            f"{scheme}://model.test:{server.port}",
+            resolve=lambda: "127.0.0.1",
+            certificates=CERTIFICATE,
+        ) as client,
+    ):
+        server.replies = [answer({}), Reply(framing="raw", end="cut"), answer({"ok": 1})]
+        body_of(client)
+        assert body_of(client) == b'{"ok": 1}'
+        assert [seen.connection for seen in server.seen] == [1, 1, 2]
+
+
 def test_a_connection_whose_answer_goes_on_is_closed_after_the_call():
     with ReplayServer(sse(b"data: 1\n\n", end="hold")) as server, client_of(server.url) as client:
         client.run(POST, lambda got: next(got.chunks()))
