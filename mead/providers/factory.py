@@ -1,12 +1,12 @@
 """From a slot's settings to its provider: the one place that knows them all by name."""
 
-import importlib
 import logging
 from collections.abc import Callable, Mapping
 from typing import Any, Final, cast
 
 from mead.config.settings import DEFAULT_BASE_URLS, ProviderOptions, SlotSettings
 from mead.errors import ConfigurationError
+from mead.loading import make
 from mead.protocols import Provider
 from mead.providers.locality import BootCheck, LocalGuard
 from mead.turn import Route
@@ -114,46 +114,10 @@ _BUILDERS: Final[Mapping[str, Callable[[ProviderOptions, LocalGuard | None], Pro
 
 def _custom(path: str, options: Mapping[str, Any]) -> Provider:
     """`package.module:Class`, made with the slot's options as keyword arguments."""
-    made = _make(_imported(path), path, options)
+    made = make(path, "provider", options)
     for name, kind in (("name", str), ("model", str), ("host", str | None)):
         if not isinstance(getattr(made, name, ...), kind):
             raise ConfigurationError([f"provider {path} has no usable {name}"])
     if not callable(getattr(made, "complete", None)):
         raise ConfigurationError([f"provider {path} has no method complete"])
     return cast(Provider, made)
-
-
-def _imported(path: str) -> Callable[..., object]:
-    module_name, _, class_name = path.partition(":")
-    if not module_name or not class_name:
-        raise ConfigurationError(
-            [f"provider {path} is neither one of {', '.join(_BUILDERS)} nor package.module:Class"]
-        )
-    try:
-        module = importlib.import_module(module_name)
-    except Exception as error:
-        raise ConfigurationError(
-            [f"provider {path}: the module {module_name} does not import ({_named(error)})"]
-        ) from error
-    found: object = getattr(module, class_name, None)
-    if not callable(found):
-        raise ConfigurationError([f"provider {path}: {module_name} has no class {class_name}"])
-    return found
-
-
-def _make(build: Callable[..., object], path: str, options: Mapping[str, Any]) -> object:
-    try:
-        return build(**options)
-    except ConfigurationError:
-        raise
-    except Exception as error:
-        raise ConfigurationError(
-            [f"provider {path} does not take its options ({_named(error)})"]
-        ) from error
-
-
-def _named(error: Exception) -> str:
-    """The error's class; for a missing module also its name, which is what one needs to know."""
-    if isinstance(error, ModuleNotFoundError) and error.name:
-        return f"no module named {error.name}"
-    return type(error).__name__
