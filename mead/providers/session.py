@@ -10,9 +10,9 @@ from pathlib import Path
 from typing import Any, Final
 from urllib.parse import urlsplit
 
-import certifi
 from requests import PreparedRequest, Response, Session
 from requests.adapters import HTTPAdapter
+from requests.utils import DEFAULT_CA_BUNDLE_PATH
 
 from mead.providers.reuse import watch
 
@@ -91,7 +91,9 @@ class _Adapter(HTTPAdapter):
 
     def _context(self) -> ssl.SSLContext:
         if self._tls is None:
-            roots = certifi.where() if self._certificates is None else str(self._certificates)
+            roots = (
+                DEFAULT_CA_BUNDLE_PATH if self._certificates is None else str(self._certificates)
+            )
             self._tls = ssl.create_default_context(cafile=roots)
         return self._tls
 
