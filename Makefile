@@ -17,7 +17,7 @@ export PYRIGHT_PYTHON_IGNORE_WARNINGS := 1
 MAKEFLAGS += --no-print-directory
 
 .DEFAULT_GOAL := help
-.PHONY: help run test check lint type fmt install e2e stress cover clean
+.PHONY: help run test check lint type fmt install e2e stress cover bench docs clean
 
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z0-9]+:.*## / { printf "%-10s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -56,6 +56,12 @@ stress: install ## the full counts, which `make test` leaves out
 cover: install ## the tests with branch coverage
 	@$(BIN)/coverage run -m pytest
 	@$(BIN)/coverage report
+
+bench: install ## the benchmarks, each with its figures and targets
+	@for each in benchmarks/bench_*.py; do $(BIN)/python -m benchmarks.$$(basename $$each .py) || exit 1; done
+
+docs: $(DEV) ## docs/cli.md, made from the commands
+	@$(BIN)/python -m mead.cli.reference > docs/cli.md
 
 clean: ## remove .venv and every cache
 	rm -rf $(VENV) .pytest_cache .ruff_cache .hypothesis .import_linter_cache .coverage

@@ -3,6 +3,8 @@
 from mead.cli.config_commands import config_command, token_command
 from mead.cli.doctor_command import doctor
 from mead.cli.group import mead_group
+from mead.cli.mcp_group import mcp
+from mead.cli.route_command import route
 from mead.cli.session_commands import sessions
 from mead.cli.talk_commands import ask, chat
 from mead.cli.usage_command import usage
@@ -12,6 +14,8 @@ for _command in (
     chat,
     sessions,
     usage,
+    route,
+    mcp,
     config_command,
     token_command,
     doctor,

@@ -1,6 +1,6 @@
 """What `make run` does before it starts the server: a first mead.toml, and what to try next.
 
-    python -m mead.cli.setup
+python -m mead.cli.setup
 """
 
 import os

@@ -1,0 +1,73 @@
+"""The docs name what there is, and what they show runs."""
+
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from mead import Mead, errors, signals
+from mead.cli.reference import reference
+
+ROOT = Path(__file__).parents[2]
+DOCS = ROOT / "docs"
+PATCH = "from gevent import monkey; monkey.patch_all()"
+LIBRARY = (DOCS / "library.md").read_text()
+
+
+def all_errors() -> list[type[errors.MeadError]]:
+    found = [cls for cls in vars(errors).values() if isinstance(cls, type)]
+    inner = (errors.MeadError, errors.TurnError)
+    return [cls for cls in found if issubclass(cls, errors.MeadError) and cls not in inner]
+
+
+def test_the_command_page_is_what_the_commands_say() -> None:
+    assert (DOCS / "cli.md").read_text() == reference(), "run `make docs`"
+
+
+@pytest.mark.parametrize("cls", all_errors(), ids=lambda cls: cls.__name__)
+def test_every_error_is_in_the_docs_with_its_code(cls: type[errors.MeadError]) -> None:
+    assert f"| `{cls.code}` | `{cls.__name__}` |" in LIBRARY
+
+
+def test_every_public_call_is_in_the_docs() -> None:
+    calls = {name for name in vars(Mead) if not name.startswith("_")}
+    assert {name for name in calls if f"`{name}(" not in LIBRARY} == set()
+
+
+def test_every_signal_is_in_the_docs_with_its_fields() -> None:
+    for name, value in vars(signals).items():
+        if isinstance(value, signals.Signal):
+            assert f"`mead.signals.{name}`" in LIBRARY
+
+
+def test_every_link_in_the_docs_leads_somewhere() -> None:
+    broken = [
+        f"{page.relative_to(ROOT)}: {target}"
+        for page in [ROOT / "README.md", *DOCS.rglob("*.md")]
+        for target in re.findall(r"\]\(([^)#]+)(?:#[^)]*)?\)", page.read_text())
+        if "://" not in target and not (page.parent / target).exists()
+    ]
+    assert broken == []
+
+
+@pytest.mark.parametrize("page", [ROOT / "README.md", DOCS / "library.md"], ids=lambda p: p.name)
+@pytest.mark.timeout(90)
+def test_the_python_shown_runs(page: Path, tmp_path: Path) -> None:
+    for block in re.findall(r"```python\n(.*?)```", page.read_text(), re.DOTALL):
+        code = (
+            block
+            if "monkey" in block
+            else f"from gevent import monkey; monkey.patch_all()\n{block}"
+        )
+        done = subprocess.run(
+            [sys.executable, "-c", code],
+            cwd=tmp_path,
+            env={"PYTHONPATH": str(ROOT), "PATH": "/usr/bin:/bin"},
+            capture_output=True,
+            text=True,
+            timeout=60,
+            check=False,
+        )
+        assert done.returncode == 0, done.stderr
