@@ -88,8 +88,8 @@ def _install_python() -> None:
     place = PLACE / "venv"
     shutil.rmtree(place, ignore_errors=True)
     _run(sys.executable, "-m", "venv", str(place))
-    pip = (str(place / "bin/python"), "-m", "pip", "--disable-pip-version-check", "-q")
-    _run(*pip, "install", "--no-deps", "-r", str(HERE / "requirements.txt"))
+    pip = (str(place / "bin/python"), "-m", "pip", "--disable-pip-version-check", "-qqq")
+    _run(*pip, "install", "-r", str(HERE / "requirements.txt"))
 
 
 def _install_node(node: Path, npm: Path) -> None:

@@ -250,7 +250,7 @@ class Connection(Actor):
         """Take the tools away, and try again later."""
         if self.state == "ready" and time.monotonic() - self._ready_since >= STEADY_S:
             self._failures = 0
-        self.fault = fault
+        self.fault = fault.again()  # without the frames that the raised one holds
         self._catalog.withdraw(self.settings.name)
         self._end_upkeep()
         if self._peer is not None:

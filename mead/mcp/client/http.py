@@ -70,6 +70,8 @@ class HttpTransport:
         self._sink: Sink | None = None
         self._version: str | None = None
         self._session_id: str | None = None
+        self._forgotten = False
+        """The server does not know the session any more."""
         self._closed = False
         self.noise = 0
         """Events that were no JSON-RPC."""
@@ -119,7 +121,7 @@ class HttpTransport:
             return
         self._closed = True
         kill_all([*self._running.values(), *self._errands], _TASKS_END_MS)
-        if self._session_id is not None:
+        if self._session_id is not None and not self._forgotten:
             ending = self._tasks.start(self._delete, name=f"{self._name}: end the session")
             ending.wait(ERRAND_SILENCE_MS)
             ending.kill()
@@ -200,7 +202,7 @@ class HttpTransport:
         if self._session_id is not None and (
             status == 404 or (status == 400 and _FORGOTTEN.search(body))
         ):
-            self._session_id = None
+            self._forgotten = True
             raise ServerFault("unknown_session", "the server has forgotten the session")
         for message in _messages(body) if body else ():
             if isinstance(message, Failure):

@@ -180,6 +180,15 @@ class _Adapter(HTTPAdapter):
             pool["ssl_context"] = self._context()
         return host, pool
 
+    def close(self) -> None:
+        """Close the idle connections now; urllib3 alone waits for the garbage collector."""
+        for manager in (self.poolmanager, *self.proxy_manager.values()):
+            for key in manager.pools.keys():  # noqa: SIM118 - it cannot be iterated
+                pool = manager.pools.get(key)
+                if pool is not None:
+                    pool.close()
+        super().close()
+
     def cert_verify(self, conn: Any, url: object, verify: object, cert: object) -> None:
         """Nothing: the context of the pool verifies."""
 

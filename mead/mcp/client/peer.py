@@ -161,8 +161,8 @@ class Peer:
     def unusable(self, fault: ServerFault) -> None:
         """See Sink."""
         if self._fault is None:
-            self._fault = fault
-            self._on_lost(self, fault)
+            self._fault = fault.again()
+            self._on_lost(self, self._fault)
 
     def _settle(self, id_: Id | None, answer: object) -> None:
         waiting = self._pending.get(id_) if id_ is not None else None
