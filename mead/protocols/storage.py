@@ -42,7 +42,8 @@ class TurnLog(Protocol):
     def write(self, event: TurnEvent) -> bool:
         """Record it; whether it is as durable as `storage.fsync` promises.
 
-        Raises PersistenceError; nothing is recorded then.  Blocks on: disk.
+        Raises PersistenceError: an opening is then not recorded; a closing, whose answer is out
+        already, stays in this log's memory and is written with the next event.  Blocks on: disk.
         """
         ...
 
@@ -55,7 +56,7 @@ class TurnLog(Protocol):
         ...
 
     def close(self) -> None:
-        """Let go of the file.  Never raises."""
+        """Let go of the file, soon.  Never raises.  Blocks on: nothing."""
         ...
 
 

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from mead.actors.green import pause
+from mead.actors.tasks import Task, TaskSupervisor, wait_all
 from mead.config.settings import StorageSettings
 from mead.errors import AlreadyRunning, PersistenceError, SessionNotFound
 from mead.protocols import RepairReport, StoredSession
@@ -21,7 +22,7 @@ from mead.storage.directory import (
     remove_session,
     session_of,
 )
-from mead.storage.disk import Disk, DiskFile, FileEntry, RealDisk
+from mead.storage.disk import CLOSE_WAIT_MS, Disk, DiskFile, FileEntry, RealDisk
 from mead.storage.faults import refused
 from mead.storage.files import scan
 from mead.storage.journal_file import open_journal
@@ -57,8 +58,10 @@ class FileStore:
             fsync=settings.fsync, compact_after_bytes=settings.compact_after_bytes
         )
         self._syncer = Syncer(settings.fsync_interval_ms)
+        self._tasks = TaskSupervisor("storage")
         self._open: dict[str, FileTurnLog] = {}
         """Logs whose files this process holds open."""
+        self._closing: dict[str, Task[None]] = {}
         self._run(partial(remove_leftovers, self._disk, self._directory))
 
     def create(self, session_id: str) -> FileTurnLog:
@@ -108,8 +111,9 @@ class FileStore:
 
     def repair(self, session_id: str) -> RepairReport:
         path = log_path(self._directory, session_id)
-        if session_id in self._open:
+        if session_id in self._open and session_id not in self._closing:
             raise AlreadyRunning
+        self._let_go(session_id)
         try:
             return repair_log(self._disk, path)
         except FileNotFoundError:
@@ -122,34 +126,55 @@ class FileStore:
         return open_journal(self._disk, self._directory, on_event, restart)
 
     def close(self) -> None:
-        """Close every log that is open, end the syncer and the disk's threads."""
+        """Close every log that is open, end the syncer and the disk's threads.
+
+        Blocks on: disk, within the bounds of its parts.
+        """
         for turn_log in list(self._open.values()):
             turn_log.close()
+        wait_all(list(self._closing.values()), CLOSE_WAIT_MS)
         self._syncer.close()
+        self._tasks.stop()
         if self._own_disk is not None:
             self._own_disk.close()
 
     def _opened(self, session_id: str, records: RecordLog, turns: list[Turn]) -> FileTurnLog:
-        def closed() -> None:
-            self._syncer.discard(records)
-            self._open.pop(session_id, None)
-
         turn_log = FileTurnLog(
             session_id,
             records,
             turns,
             policy=self._policy,
             on_unsynced=self._syncer.add,
-            on_close=closed,
+            on_close=lambda: self._close_soon(session_id, turn_log, records),
         )
         self._open[session_id] = turn_log
         return turn_log
 
+    def _close_soon(self, session_id: str, turn_log: FileTurnLog, records: RecordLog) -> None:
+        """Have a task close the log: whoever ends a session may not wait for a disk."""
+
+        def shut() -> None:
+            if turn_log.shut():
+                self._syncer.discard(records)
+                if self._open.get(session_id) is turn_log:
+                    del self._open[session_id]
+            else:
+                log.warning("session %s: the disk hangs; its file stays open", session_id)
+
+        if self._open.get(session_id) is turn_log and session_id not in self._closing:
+            self._closing[session_id] = self._tasks.start(
+                shut,
+                name=f"close {session_id}",
+                on_end=lambda _: self._closing.pop(session_id, None),
+            )
+
     def _let_go(self, session_id: str) -> None:
-        """Close a log that a killed owner left open, once the disk is done with it."""
+        """Wait until the log that an earlier owner had open is closed.  Raises PersistenceError."""
         left = self._open.get(session_id)
-        if left is not None:
-            left.close()
+        if left is None:
+            return
+        left.close()
+        wait_all([self._closing[session_id]], CLOSE_WAIT_MS)
         if session_id in self._open:
             raise PersistenceError("the storage disk does not answer; try again later")
 

@@ -53,7 +53,7 @@ class FileTurnLog:
         on_unsynced: Callable[[RecordLog], None],
         on_close: Callable[[], None],
     ) -> None:
-        """`on_unsynced` is told of a write that waits for the syncer; both must not block."""
+        """`on_unsynced` is told of a write that waits for the syncer; neither may block."""
         self._session_id = session_id
         self._records = records
         self._turns = turns
@@ -116,12 +116,14 @@ class FileTurnLog:
         )
 
     def close(self) -> None:
+        """See TurnLog.close; the store then calls `shut`.  Blocks on: nothing (safe in the hub)."""
+        self._on_close()
+
+    def shut(self) -> bool:
+        """Let go of the file; whether the disk did so in time.  Never raises.  Blocks on: disk."""
         if self._policy.fsync == "interval":
             self._sync_before_close()
-        if self._records.close():
-            self._on_close()
-        else:
-            log.warning("session %s: the disk hangs; its file stays open", self._session_id)
+        return self._records.close()
 
     def _record(self, data: bytes, event: TurnEvent, *, opening: bool) -> bool:
         records, sync = self._records, self._policy.syncs_turns

@@ -35,7 +35,7 @@ def small_disk(tmp_path) -> Iterator[Path]:
         (directory / "filler").write_bytes(bytes(128 * KIB))
         yield directory
     finally:
-        subprocess.run(["umount", str(directory)], check=True)
+        subprocess.run(["umount", "--lazy", str(directory)], check=True)
 
 
 @pytest.fixture
@@ -140,7 +140,7 @@ def test_the_full_disk_shows_a_log_that_does_not_undo(small_disk) -> None:
     (small_disk / "filler").unlink()
     for event in events_of(2):
         log.write(event)
-    log.close()
+    log.shut()
     disk.close()
     store = FileStore(StorageSettings(directory=small_disk))
     with pytest.raises(CorruptHistory):

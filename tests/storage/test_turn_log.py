@@ -111,8 +111,8 @@ def test_interval_syncs_a_log_that_is_closed_before_its_time() -> None:
     log = store.create(ID)
     log.write(TurnAppended(running()))
     log.close()
-    assert len(stored(disk, certain=True)) == 1
     store.close()
+    assert len(stored(disk, certain=True)) == 1
 
 
 def test_a_sync_of_the_interval_that_fails_makes_the_next_write_start_a_new_file(caplog) -> None:
