@@ -81,6 +81,7 @@ counted: list[None] = []
 @access(Access.OPEN)
 def hold() -> Response:
     """Hold the hub that long, as a busy loop does."""
+    say("hold began")
     until = time.monotonic() + int(request.args["ms"]) / 1000
     while time.monotonic() < until:
         pass

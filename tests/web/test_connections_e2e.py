@@ -130,10 +130,12 @@ def test_a_client_that_does_not_read_its_answer_gives_its_place_back(tmp_path):
 
 def test_a_client_with_requests_in_a_row_gives_way_to_others(quick):
     one = b"GET /probe/count HTTP/1.1\r\nHost: localhost\r\n\r\n"
-    hold = b"GET /probe/hold?ms=300 HTTP/1.1\r\nHost: localhost\r\n\r\n"
+    hold = b"GET /probe/hold?ms=500 HTTP/1.1\r\nHost: localhost\r\n\r\n"
+    holds = quick.log.count("probe: hold began")
     with quick.connect() as chatty, quick.connect() as modest:
         ask(modest)
         chatty.sendall(hold + one * 400)
+        quick.expect("probe: hold began", holds + 1)
         modest.sendall(one)
         counted = int(receive_answer(modest).rpartition(b":")[2].strip(b"}\n"))
         assert counted < 100
