@@ -81,7 +81,7 @@ class HttpClient:
         go with every call; their values are secrets.
         """
         self._base_url = base_url.rstrip("/")
-        self._headers = {"Accept-Encoding": "identity", **(headers or {})}
+        self._headers = {"User-Agent": "mead", "Accept-Encoding": "identity", **(headers or {})}
         self._secrets = tuple(value.split()[-1] for value in (headers or {}).values() if value)
         self._target, self._port = _target(base_url)
         _check(self._headers, proxy, resolve)

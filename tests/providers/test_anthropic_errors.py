@@ -167,6 +167,13 @@ def test_a_good_status_over_a_bad_body_is_a_bad_response(replay, reply):
     assert failure(provider.complete, ask()).reason == "bad_response"
 
 
+def test_a_web_page_is_called_one_and_not_quoted(replay):
+    _, provider = replay(Reply([b"<html><p>Log in</p>"], kind="text/html; charset=utf-8"))
+    failed = failure(provider.complete, ask())
+    assert "web page" in failed.message
+    assert "Log in" not in failed.message
+
+
 def test_an_error_object_with_a_good_status_is_that_error(replay):
     _, provider = replay(answer(error("overloaded_error"), 200))
     failed = failure(provider.complete, ask())

@@ -1,15 +1,17 @@
 import gzip
 import socket
 import ssl
+import time
 from contextlib import contextmanager
 from pathlib import Path
+from types import SimpleNamespace
 
 import gevent
 import pytest
 from gevent.event import Event
 
 from mead.errors import ConfigurationError, TurnFailed
-from mead.providers.answer import MAX_BODY_BYTES
+from mead.providers.answer import MAX_BODY_BYTES, Answer
 from mead.providers.errors import ProviderFault
 from mead.providers.http import Call, HttpClient
 from tests.helpers.replay_server import BOUND_S, ReplayServer, Reply, answer, sse
@@ -139,6 +141,34 @@ def test_many_calls_at_once_do_not_wait_for_each_other():
         go_on.set()
         gevent.joinall(running, timeout=BOUND_S, raise_error=True)
         assert [one.value for one in running] == [b"x"] * 80
+
+
+def test_a_reader_whose_bytes_are_always_there_lets_others_run():
+    class Ready:
+        """A body that never makes its reader wait: a millisecond of work for each piece."""
+
+        left = 100
+
+        def read1(self, amt, decode_content):
+            until = time.perf_counter() + 0.001
+            while time.perf_counter() < until:
+                pass
+            self.left -= 1
+            return b"x" if self.left else b""
+
+    turns = 0
+
+    def other():
+        nonlocal turns
+        while True:
+            turns += 1
+            gevent.sleep(0)
+
+    running = gevent.spawn(other)
+    response = SimpleNamespace(status_code=200, headers={}, raw=Ready())
+    assert len(list(Answer(response, ()).chunks())) == 99
+    running.kill()
+    assert turns >= 10
 
 
 # -- nothing from the environment ------------------------------------------------------------------
@@ -310,6 +340,22 @@ def test_a_server_that_is_not_there_is_unavailable():
         held.bind(("127.0.0.1", 0))
         with client_of(f"http://127.0.0.1:{held.getsockname()[1]}") as client:
             fault = fault_of(client)
+    assert (fault.reason, fault.retryable) == ("provider_unavailable", True)
+
+
+def test_a_server_that_does_not_accept_in_time_is_unavailable():
+    with socket.socket() as full:
+        full.bind(("127.0.0.1", 0))
+        full.listen(0)  # the queue holds one, and nobody takes it
+        waiting = [socket.socket() for _ in range(4)]
+        for one in waiting:
+            one.setblocking(False)
+            one.connect_ex(full.getsockname())
+        url = f"http://127.0.0.1:{full.getsockname()[1]}"
+        with client_of(url, connect_timeout_ms=50, receive_timeout_ms=60_000) as client:
+            fault = fault_of(client)
+        for one in waiting:
+            one.close()
     assert (fault.reason, fault.retryable) == ("provider_unavailable", True)
 
 

@@ -75,6 +75,17 @@ def test_whole_calls_at_one_index_without_ids_are_calls_of_their_own(replay):
     assert [call.arguments for call in calls] == [{"x": 1}] * 3
 
 
+def test_a_new_id_at_a_taken_index_is_a_new_call_also_when_it_comes_in_pieces(replay):
+    calls = calls_of(
+        replay,
+        named(index=0, id="a", arguments=""),
+        call_piece('{"x": 1}', index=0),
+        named(index=0, id="b", arguments=""),
+        call_piece('{"x": 2}', index=0),
+    )
+    assert [(call.id, call.arguments) for call in calls] == [("a", {"x": 1}), ("b", {"x": 2})]
+
+
 def test_pieces_without_index_and_name_go_on_with_the_last_call(replay):
     (call,) = calls_of(replay, named(id="a"), call_piece('{"x":'), call_piece("1}"))
     assert call.arguments == {"x": 1}
