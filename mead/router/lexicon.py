@@ -30,7 +30,7 @@ class Phrase:
     """A known phrase: what it asks for, and the words that follow its first."""
 
     text: str
-    rest: tuple[str, ...]
+    rest: list[str]
     reasoning: bool
     routines: tuple[Routine, ...]
 
@@ -69,10 +69,12 @@ class Lexicon:
 
     def one_slip_from(self, word: str) -> str | None:
         """The reasoning word that `word` is one slip away from, whatever it means itself."""
+        index = self._by_deletion
         for key in _deletions(word):
-            for meant in self._by_deletion.get(key, ()):
-                if _is_one_slip(word, meant):
-                    return meant
+            if key in index:
+                for meant in index[key]:
+                    if _is_one_slip(word, meant):
+                        return meant
         return None
 
 
@@ -104,7 +106,7 @@ def _by_first_word(
     index: dict[str, list[Phrase]] = {}
     for text, (reasoning, routines) in meanings.items():
         first, *rest = text.split()
-        index.setdefault(first, []).append(Phrase(text, tuple(rest), reasoning, routines))
+        index.setdefault(first, []).append(Phrase(text, rest, reasoning, routines))
     return {
         first: tuple(sorted(phrases, key=lambda phrase: -len(phrase.rest)))
         for first, phrases in index.items()

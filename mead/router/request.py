@@ -78,7 +78,6 @@ def fold(text: str) -> str:
     if text.isascii():
         return text.lower()
     folded = unicodedata.normalize("NFKC", text).casefold()
-    folded = unicodedata.normalize("NFC", folded)
     return _INVISIBLE.sub("", folded).translate(_ACCENTS)
 
 

@@ -154,9 +154,10 @@ class Scan:
             self._hints += 1
         self._count += 1
         self._sentence_words += 1
+        start = self._at + 1
         for phrase in self._lexicon.phrases(token):
-            end = self._at + 1 + len(phrase.rest)
-            if phrase.rest and tuple(self._tokens[self._at + 1 : end]) != phrase.rest:
+            end = start + len(phrase.rest)
+            if phrase.rest and self._tokens[start:end] != phrase.rest:
                 continue
             if phrase.reasoning:
                 return f"asks for reasoning: {phrase.text}"

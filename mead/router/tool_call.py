@@ -11,6 +11,7 @@ from mead.actors.green import Killed, Timeout, pause
 from mead.ids import new_uuid
 from mead.protocols import (
     CallStatus,
+    Interaction,
     Tool,
     ToolHub,
     ToolOutcome,
@@ -110,6 +111,12 @@ class ToolCall:
             return outcome
         self._over = True
         if self._shown and self._context.interaction is not None:
-            summary = outcome.text[:MAXIMUM_SUMMARY_CHARACTERS]
-            self._context.interaction.call_finished(self._call_id, status, summary)
+            self._tell(self._context.interaction, status, outcome)
         return outcome
+
+    def _tell(self, interaction: Interaction, status: CallStatus, outcome: ToolOutcome) -> None:
+        summary = outcome.text[:MAXIMUM_SUMMARY_CHARACTERS]
+        try:
+            interaction.call_finished(self._call_id, status, summary)
+        except Exception as error:  # noqa: BLE001 - whoever shows the call; the result stands
+            log.warning("the end of a tool call was not shown: %s", type(error).__name__)

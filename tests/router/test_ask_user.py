@@ -4,6 +4,7 @@ from typing import Any
 
 import pytest
 
+from mead.actors.green import pause
 from mead.protocols import ToolAnswer
 from mead.providers.scripted import ScriptedProvider
 from mead.router import ask_user
@@ -134,7 +135,13 @@ def test_the_clock_stands_still_while_a_person_chooses() -> None:
 
 
 def test_questions_are_asked_one_after_another_and_between_the_calls_around_them() -> None:
-    person = Person()
+    def choose(prompt: str, options: tuple[str, ...]) -> str:
+        for _ in range(3):
+            pause()
+        person.events.append(("chosen",))
+        return options[0]
+
+    person = Person(chooses=choose)
     calls = [
         {"name": "a__b"},
         {"name": "ask_user", "arguments": GOOD},
@@ -145,7 +152,9 @@ def test_questions_are_asked_one_after_another_and_between_the_calls_around_them
     router = make_router({"local": provider}, hub=Bench(a__b=("read", lambda _: "x")))
     router.handle_turn((), "hi", Setting(person=person).context)
     kinds = [event[0] for event in person.events if event[0] not in ("routed", "text")]
-    assert kinds == ["asked", "finished", "choose", "choose", "asked", "finished"]
+    assert kinds == [
+        *("asked", "finished", "choose", "chosen", "choose", "chosen", "asked", "finished"),
+    ]
 
 
 def test_a_server_cannot_take_its_place() -> None:

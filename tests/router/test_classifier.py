@@ -139,6 +139,25 @@ def test_a_reason_is_one_short_line_of_known_words(example: tuple[str, str]) -> 
     assert len(reason) < 80
 
 
+def test_two_hints_of_another_language_are_enough_and_one_is_a_name() -> None:
+    assert verdict("Find the phone of Ana von Trapp").route == "local"
+    assert verdict("Find the phone of Ana von der Leyen").reason.startswith("in a language")
+
+
+def test_an_abbreviation_ends_no_sentence() -> None:
+    assert verdict("Can you find Dr. Silva's phone number?").route == "local"
+    assert verdict("Find it. Silva's phone number is where?").route == "cloud"
+
+
+def test_a_definition_is_a_lookup_only_of_a_word() -> None:
+    assert verdict("Define ephemeral").route == "local"
+    assert verdict("Define love in the words of a king").route == "cloud"
+
+
+def test_compatibility_forms_are_resolved() -> None:
+    assert verdict("\ufb01nd the \uff26ile report").route == "local"
+
+
 # -- given text ------------------------------------------------------------------------------------
 
 MARKS = ['"{}"', "“{}”", "«{}»", "„{}“", "'{}'", "\u2018{}\u2019", "`{}`"]
@@ -156,6 +175,10 @@ def test_reasoning_inside_quotation_marks_is_data(marks: str) -> None:
 def test_a_quotation_that_does_not_end_hides_nothing(marks: str) -> None:
     opening = marks.partition("{}")[0]
     assert verdict(f"Translate {opening}explain why to Spanish").route == "cloud"
+
+
+def test_quotation_marks_that_do_not_pair_hide_nothing() -> None:
+    assert verdict('Sort this list " explain why " it "fails').route == "cloud"
 
 
 def test_apostrophes_are_no_quotation_marks() -> None:

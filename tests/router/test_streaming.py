@@ -134,7 +134,7 @@ def test_a_provider_that_contradicts_its_fragments_is_held_to_what_was_shown() -
     shown: list[str] = []
     transcript = Transcript(shown.append)
     transcript.add("abc")
-    transcript.end_call("abd")
+    transcript.end_call("abdef")
     transcript.add("x")
     transcript.end_call("xyz")
     assert transcript.text == "abc\n\nxyz"

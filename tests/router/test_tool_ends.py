@@ -154,7 +154,13 @@ def test_whoever_cancels_instead_of_answering_is_obeyed(scenes: list[Scene]) -> 
 
 
 def test_a_call_cancelled_as_it_returns_has_one_end(scenes: list[Scene]) -> None:
-    scene = Scene()
+    class Slow(Person):
+        def call_finished(self, call_id: str, status: Any, summary: str) -> None:
+            for _ in range(3):
+                pause()
+            super().call_finished(call_id, status, summary)
+
+    scene = Scene(person=Slow(allows=lambda use, cancel: scene._allow(use, cancel)))
     scenes.append(scene)
     turn = scene.start()
     eventually(lambda: scene.tool.started == 1)

@@ -94,6 +94,44 @@ def test_a_task_that_exits_fails_the_call_and_not_the_turn() -> None:
     assert person.of("finished") == [("finished", "a__b", "failed", "The call failed.")]
 
 
+def test_a_failure_is_told_while_the_calls_beside_it_still_run() -> None:
+    told = Event()
+
+    def fails(_: object) -> str:
+        raise ValueError
+
+    def waits(_: object) -> str:
+        assert told.wait(5), "the failure is not told before this call ends"
+        return "fine"
+
+    class Listening(Person):
+        def call_finished(self, call_id: str, status: Any, summary: str) -> None:
+            super().call_finished(call_id, status, summary)
+            told.set()
+
+    person = Listening()
+    provider = one_round(call("a__r"), call("a__s"))
+    run(provider, Bench(a__r=("read", waits), a__s=("read", fails)), Setting(person=person))
+    assert texts(provider) == ["fine", "The call failed."]
+
+
+@pytest.mark.parametrize("fault", [ConnectionError, SystemExit])
+def test_an_end_that_cannot_be_shown_is_tried_once_and_fails_no_turn(
+    fault: type[BaseException],
+) -> None:
+    class Deaf(Person):
+        def call_finished(self, call_id: str, status: Any, summary: str) -> None:
+            super().call_finished(call_id, status, summary)
+            raise fault
+
+    person = Deaf()
+    provider = one_round(call("a__b"))
+    assert run(provider, Bench(a__b=("read", lambda _: "x")), Setting(person=person)) == "done"
+    assert person.of("finished") == [("finished", "a__b", "ok", "x")]
+    if fault is ConnectionError:
+        assert texts(provider) == ["x"]
+
+
 def test_an_unknown_tool_is_neither_asked_for_nor_sent() -> None:
     person = Person()
     provider = one_round(call("a__nothing"), call("x" * 500))
