@@ -44,6 +44,7 @@ globals().update(options.pinned(_server))
 
 on_starting = _master.on_starting
 on_reload = _master.on_reload
+ssl_context = _master.ssl_context
 pre_fork = _master.pre_fork
 post_fork = _master.post_fork
 child_exit = _master.child_exit

@@ -25,6 +25,10 @@ def where(error: BaseException) -> str:
     return f"{name} in {trace.tb_frame.f_globals.get('__name__')}, line {trace.tb_lineno}"
 
 
+def _is_configured(handler: logging.Handler) -> bool:
+    return not (isinstance(handler, logging.NullHandler) or hasattr(handler, "_gunicorn"))
+
+
 class MeadLogger(Logger):
     """Also takes the lines of our own modules to where gunicorn's go."""
 
@@ -32,6 +36,8 @@ class MeadLogger(Logger):
         super().setup(cfg)
         for name in _OURS:
             ours = logging.getLogger(name)
+            if any(_is_configured(handler) for handler in ours.handlers):
+                continue  # by the operator's --log-config
             ours.handlers = list(self.error_log.handlers)
             ours.setLevel(self.error_log.level)
             ours.propagate = self.error_log.propagate

@@ -2,13 +2,16 @@
 
 import os
 import signal
+import ssl
 import sys
 import time
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any, Final
 
 from gunicorn.arbiter import Arbiter
 from gunicorn.errors import HaltServer
+from gunicorn.sock import ssl_context
 
 from mead.actors.supervisor import RestartWindow
 from mead.config import Settings, load_settings
@@ -41,6 +44,7 @@ class Master:
     def __init__(self, settings: Settings, directory: Path) -> None:
         self._settings = settings
         self._directory = directory
+        self._tls: ssl.SSLContext | None = None
         self._ends = RestartWindow(MAX_ENDS, ENDS_WINDOW_S)
 
     # -- starting and reloading --------------------------------------------------------------------
@@ -59,6 +63,8 @@ class Master:
     def on_reload(self, server: Any) -> None:
         """Have the pinned options hold, and the signals handled here."""
         changed = pin(server.cfg, pinned(self._settings.mcp_server))
+        if server.cfg.is_ssl:
+            ssl_context(server.cfg)
         if not isinstance(server.log, server.cfg.logger_class):
             server.log = server.cfg.logger_class(server.cfg)
         if changed:
@@ -93,6 +99,17 @@ class Master:
             if os.getpid() != server.pid:
                 raise
             server.log.error("The reload failed; the worker stays as it is")
+
+    def ssl_context(self, config: Any, make: Callable[[], ssl.SSLContext]) -> ssl.SSLContext:
+        """The TLS side of the listener, made once in the master.
+
+        So a worker that is started again has the certificate that was found good, and need not be
+        able to read the key.
+        """
+        del config
+        if self._tls is None:
+            self._tls = make()
+        return self._tls
 
     # -- workers -----------------------------------------------------------------------------------
 

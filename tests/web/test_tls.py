@@ -82,7 +82,7 @@ def test_a_certificate_that_cannot_be_used_ends_the_start(tmp_path, keyfile, sai
         server.destroy()
 
 
-def test_sighup_with_a_broken_certificate_changes_nothing(tmp_path):
+def test_a_certificate_that_breaks_later_changes_nothing(tmp_path):
     for name in ("cert.pem", "key.pem"):
         (tmp_path / name).write_bytes((TLS / name).read_bytes())
     toml = with_tls("[mcp_server]\n").replace(str(TLS), str(tmp_path))
@@ -92,4 +92,7 @@ def test_sighup_with_a_broken_certificate_changes_nothing(tmp_path):
         server.signal(signal.SIGHUP)
         server.expect("The settings are not used")
         assert server.workers() == workers
+        assert server.get("/readyz", verify=str(TLS / "cert.pem")).status_code == 200
+        os.kill(workers[0], signal.SIGKILL)
+        server.ready(times=2)
         assert server.get("/readyz", verify=str(TLS / "cert.pem")).status_code == 200
