@@ -6,6 +6,7 @@ from gevent.event import Event
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from mead.protocols import ModelReply, ToolRequest
 from mead.providers.anthropic import AnthropicProvider
 from mead.turn import Usage
 from tests.helpers.model_words import (
@@ -260,6 +261,14 @@ def test_a_failed_or_unanswered_call_still_gets_its_result(replay):
     results = sent(server)["messages"][-1]["content"]
     assert [one["tool_use_id"] for one in results] == ["toolu_1", "toolu_2"]
     assert [one["is_error"] for one in results] == [True, True]
+
+
+def test_a_round_that_came_from_elsewhere_is_written_anew(replay):
+    call = ToolRequest(id="a", name="notes__search", arguments={"text": "tea"})
+    reply = ModelReply(text="Let me see.", stop_reason="tool_use", tool_requests=(call,))
+    server, provider = replay(stream())
+    provider.converse(ask(tools=(TOOL,), rounds=(round_of(reply, "x"),)))
+    assert sent(server)["messages"][1]["content"] == [TEXT, {**CALL, "id": "a"}]
 
 
 def test_broken_arguments_are_a_fault_and_go_back_as_an_empty_object(replay):

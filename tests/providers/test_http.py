@@ -423,6 +423,11 @@ def test_the_body_of_a_refusal_is_waited_for_only_a_while():
         assert server.left.wait(BOUND_S)
 
 
+def test_no_more_of_a_refusal_is_read_than_could_be_of_use():
+    with ReplayServer(Reply([b"x" * 60_000] * 9, 500)) as server, client_of(server.url) as client:
+        assert client.run(POST, lambda got: len(got.refusal_body())) < 200_000
+
+
 def test_a_body_without_end_is_cut_at_the_limit():
     def read(got):
         return got.body(limit=100_000)

@@ -1,10 +1,12 @@
 import itertools
+from types import MappingProxyType
 
 import pytest
 from gevent.event import Event
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from mead.protocols import ModelReply, ToolRequest
 from mead.providers.openai import OpenAiProvider
 from mead.turn import Usage
 from tests.helpers.model_words import (
@@ -121,6 +123,47 @@ def test_a_tool_round_goes_back_with_its_reasoning_and_each_result(replay):
         {"role": "tool", "tool_call_id": "a", "content": "Green."},
         {"role": "tool", "tool_call_id": "b", "content": ""},
     ]
+
+
+def test_a_round_that_came_from_elsewhere_is_written_anew(replay):
+    call = ToolRequest(id="a", name="notes__search", arguments={"text": "tea"})
+    reply = ModelReply(text="Let me see.", stop_reason="tool_use", tool_requests=(call,))
+    server, provider = replay(stream())
+    provider.converse(ask(tools=(TOOL,), rounds=(round_of(reply, "x"),)))
+    asked, told_back = server.seen[0].json["messages"][-2:]
+    assert (asked["content"], asked["tool_calls"][0]["id"]) == ("Let me see.", "a")
+    assert told_back == {"role": "tool", "tool_call_id": "a", "content": "x"}
+
+
+def test_details_of_the_reasoning_go_back_in_order(replay):
+    details = [
+        {"type": "reasoning.text", "text": "a"},
+        {"type": "reasoning.encrypted", "data": "b"},
+    ]
+    server, provider = replay(
+        stream(
+            *(chunk({"reasoning_details": [one]}) for one in details),
+            chunk({"tool_calls": [call_piece("{}", index=0, id="a", name="n")]}, "tool_calls"),
+        ),
+        stream(),
+    )
+    reply = provider.converse(ask(tools=(TOOL,)))
+    provider.converse(ask(tools=(TOOL,), rounds=(round_of(reply, "x"),)))
+    assert server.seen[1].json["messages"][1]["reasoning_details"] == details
+
+
+def test_frozen_tables_of_the_settings_travel_as_objects(replay):
+    extra = MappingProxyType({"a": MappingProxyType({"b": 1}), "max_tokens": 5})
+    server, provider = replay(stream(), extra=extra)
+    provider.complete(ask())
+    assert server.seen[0].json["a"] == {"b": 1}
+    assert server.seen[0].json["max_tokens"] == 5
+
+
+def test_events_without_data_and_padded_ones_are_understood(replay):
+    odd = [b"data:\n\n", b"data:  \n\n", b'data:   {"choices": []}\n\n']
+    _, provider = replay(sse(*odd, *text_chunks(), b"data:[DONE] \n\n"))
+    assert provider.complete(ask()).text == "Hello there."
 
 
 # -- a plain answer and a streamed one ------------------------------------------------------------
