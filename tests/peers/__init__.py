@@ -12,13 +12,16 @@ import os
 import shutil
 import subprocess
 import sys
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
 HERE: Final = Path(__file__).parent
 PLACE: Final = HERE.parents[1] / "build" / "peers"
-PINS: Final = ("requirements.txt", "package.json", "package-lock.json")
+NODE_PINS: Final = ("package.json", "package-lock.json")
+ATTEMPTS: Final = 3
+"""A registry may fail once."""
 
 
 @dataclass(frozen=True)
@@ -62,13 +65,9 @@ def install() -> Peers:
     PLACE.mkdir(parents=True, exist_ok=True)
     with (PLACE / "lock").open("w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
-        stamp = PLACE / "installed"
-        wanted = _fingerprint(node)
-        if not stamp.exists() or stamp.read_text() != wanted:
-            stamp.unlink(missing_ok=True)
-            _install_python()
-            _install_node(node, wheel / "lib/node_modules/npm/bin/npm-cli.js")
-            stamp.write_text(wanted)
+        _once("venv", [sys.version, *_pins("requirements.txt")], _install_python)
+        npm = wheel / "lib/node_modules/npm/bin/npm-cli.js"
+        _once("node", [str(node), *_pins(*NODE_PINS)], lambda: _install_node(node, npm))
     return Peers(node, PLACE / "venv/bin/python", PLACE / "node/node_modules")
 
 
@@ -79,14 +78,30 @@ def _node_wheel() -> Path:
     return Path(spec.submodule_search_locations[0])
 
 
-def _fingerprint(node: Path) -> str:
-    parts = [sys.version, str(node), *((HERE / name).read_text() for name in PINS)]
-    return hashlib.sha256("\n".join(parts).encode()).hexdigest()
+def _pins(*names: str) -> list[str]:
+    return [(HERE / name).read_text() for name in names]
+
+
+def _once(name: str, pins: list[str], work: Callable[[], None]) -> None:
+    """Do the work, unless it was done with these pins."""
+    stamp = PLACE / f"{name}.installed"
+    wanted = hashlib.sha256("\n".join(pins).encode()).hexdigest()
+    if stamp.exists() and stamp.read_text() == wanted:
+        return
+    stamp.unlink(missing_ok=True)
+    for left in reversed(range(ATTEMPTS)):
+        shutil.rmtree(PLACE / name, ignore_errors=True)
+        try:
+            work()
+            break
+        except subprocess.CalledProcessError:
+            if not left:
+                raise
+    stamp.write_text(wanted)
 
 
 def _install_python() -> None:
     place = PLACE / "venv"
-    shutil.rmtree(place, ignore_errors=True)
     _run(sys.executable, "-m", "venv", str(place))
     pip = (str(place / "bin/python"), "-m", "pip", "--disable-pip-version-check", "-qqq")
     _run(*pip, "install", "-r", str(HERE / "requirements.txt"))
@@ -94,9 +109,8 @@ def _install_python() -> None:
 
 def _install_node(node: Path, npm: Path) -> None:
     place = PLACE / "node"
-    shutil.rmtree(place, ignore_errors=True)
     place.mkdir()
-    for name in PINS[1:]:
+    for name in NODE_PINS:
         shutil.copy(HERE / name, place / name)
     path = os.pathsep.join([str(node.parent), os.environ.get("PATH", os.defpath)])
     quiet = ("--no-audit", "--no-fund", "--ignore-scripts", "--loglevel=error")
