@@ -53,20 +53,17 @@ class ToolCall:
         Raises Killed when the turn ended.  Blocks on: the person, with the turn's clock stopped;
         the tool server, bounded by its `call_timeout_ms`.
         """
+        ended: tuple[CallStatus, ToolOutcome] = ("cancelled", CANCELLED)
         try:
-            outcome = self._call() if self._is_authorized() else None
+            attempt = self._attempt()
             if self._cancelled:
                 pause()  # the kill is on its way; it may not strike while the end is being told
+            else:
+                ended = attempt
         except Killed:
             if not self._cancelled:
                 raise
-        except (Exception, Timeout) as error:  # noqa: BLE001 - a bug there must not fail the turn
-            log.warning("a tool call failed: %s", type(error).__name__)
-            return self._end("failed", FAILED)
-        else:
-            if not self._cancelled:
-                return self._end_with(outcome)
-        return self._end("cancelled", CANCELLED)
+        return self._end(*ended)
 
     def cancel(self) -> None:
         """Stop it, from any greenlet; the model is told so.  Without effect once it has ended."""
@@ -79,6 +76,21 @@ class ToolCall:
     def fail(self) -> ToolOutcome:
         """The end of a call whose task ended in no way that `run` knows."""
         return self._end("failed", FAILED)
+
+    def _attempt(self) -> tuple[CallStatus, ToolOutcome]:
+        """Ask, then call.  A call cancelled by whoever was asked never reaches the hub."""
+        try:
+            if not self._is_authorized():
+                return "denied", DENIED
+            if self._cancelled:
+                return "cancelled", CANCELLED
+            outcome = self._hub.call_tool(
+                self._tool.name, self._request.arguments, self._context.tools
+            )
+        except (Exception, Timeout) as error:  # noqa: BLE001 - a bug there must not fail the turn
+            log.warning("a tool call failed: %s", type(error).__name__)
+            return "failed", FAILED
+        return ("error" if outcome.is_error else "ok"), outcome
 
     def _is_authorized(self) -> bool:
         interaction = self._context.interaction
@@ -95,16 +107,6 @@ class ToolCall:
         self._shown = True
         with self._context.clock.paused():
             return interaction.authorize(use, self.cancel)
-
-    def _call(self) -> ToolOutcome:
-        if self._cancelled:
-            return CANCELLED
-        return self._hub.call_tool(self._tool.name, self._request.arguments, self._context.tools)
-
-    def _end_with(self, outcome: ToolOutcome | None) -> ToolOutcome:
-        if outcome is None:
-            return self._end("denied", DENIED)
-        return self._end("error" if outcome.is_error else "ok", outcome)
 
     def _end(self, status: CallStatus, outcome: ToolOutcome) -> ToolOutcome:
         if self._over:
