@@ -90,6 +90,11 @@ def test_a_scripted_slot_needs_nothing_but_its_script():
     assert built.complete(ask()).text == "Hi"
 
 
+def test_an_embedded_slot_has_no_host_before_its_server_runs():
+    built = build_provider("local", slot("embedded", api_key=None))
+    assert (built.name, built.model, built.host) == ("embedded", "test-model", None)
+
+
 def test_a_broken_script_is_told_with_its_full_path():
     (fault,) = faults_of(slot("scripted", script=({"txt": "x"},)))
     assert fault.startswith("router.slots.cloud.script[0].txt: is not known here; allowed: text,")
