@@ -21,17 +21,17 @@ Source: seed A8, Reading and damage.
 """
 
 from collections import deque
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Final
+from typing import Any, Final
 
 from mead.storage.records import (
     HEADER_BYTES,
     ForeignPayload,
-    Record,
     decode_payload,
     find_record,
-    payload_intact,
-    payload_length,
+    record_end,
+    split_frames,
 )
 
 
@@ -62,9 +62,11 @@ class Misplaced(ValueError):
 
 
 class Scanner:
-    """Takes a log's bytes in order; gives the records of the valid prefix, then the Verdict."""
+    """Takes a log's bytes in order; shows the events of the valid prefix, then the Verdict."""
 
-    def __init__(self) -> None:
+    def __init__(self, on_event: Callable[[Any], None]) -> None:
+        """`on_event` gets each event as soon as it is read, so that nobody need keep them all."""
+        self._on_event = on_event
         self._rest: bytes = b""
         self._size = 0
         self._valid = 0
@@ -76,24 +78,22 @@ class Scanner:
         self._corrupt = False
         self._search: _Search | None = None
 
-    def feed(self, chunk: bytes) -> list[Record]:
-        """The records of the valid prefix that `chunk` completes."""
+    def feed(self, chunk: bytes) -> None:
+        """Take the next bytes.  Raises what `on_event` raises."""
         self._size += len(chunk)
         if self._corrupt:
-            return []
+            return
         if self._search is not None:
             self._search.feed(chunk)
-            return []
+            return
         data = self._rest + chunk if self._rest else chunk
-        found: list[Record] = []
-        used = self._read(data, found)
+        used = self._read(data)
         self._valid += used
         self._rest = data[used:]
         if self._fault is not None and not self._corrupt:
             self._search = _Search(self._valid)
             self._search.feed(self._rest)
             self._rest = b""
-        return found
 
     def finish(self) -> Verdict:
         """What all the bytes are worth.  Call once, after the last `feed`."""
@@ -112,43 +112,36 @@ class Scanner:
             corrupt=self._corrupt,
         )
 
-    def _read(self, data: bytes, found: list[Record]) -> int:
-        """Put the whole records at the front of `data` into `found`; the bytes they take."""
-        at = 0
-        while len(data) - at >= HEADER_BYTES:
-            length = payload_length(data, at)
-            if length is None:
-                self._fault = "a damaged header"
-                break
-            end = at + HEADER_BYTES + length
-            if end > len(data):
-                break
-            if not payload_intact(data, at, length):
-                self._fault = "a payload that fails its checksum"
-                break
-            try:
-                record = decode_payload(data, at + HEADER_BYTES, length)
-                self._place(record, self._valid + end)
-            except (ForeignPayload, Misplaced) as error:
-                self._fault = str(error)
-                self._corrupt = True
-                break
-            found.append(record)
-            at = end
+    def _read(self, data: bytes) -> int:
+        """Show the events of the whole records at the front of `data`; the bytes these take."""
+        frames = split_frames(data)
+        self._fault = frames.fault
+        at, show = 0, self._on_event
+        try:
+            for payload in frames.payloads:
+                sequence, synced, event = decode_payload(payload)
+                end = at + HEADER_BYTES + len(payload)
+                self._place(sequence, synced, self._valid + end)
+                at = end
+                show(event)
+        except (ForeignPayload, Misplaced) as error:
+            self._fault = str(error)
+            self._corrupt = True
         return at
 
-    def _place(self, record: Record, end: int) -> None:
+    def _place(self, sequence: int, synced: int, end: int) -> None:
         """Accept the record that ends at `end`.  Raises Misplaced."""
-        if record.sequence != self._records + 1:
-            raise Misplaced(f"sequence {record.sequence} where {self._records + 1} was due")
+        if sequence != self._records + 1:
+            raise Misplaced(f"sequence {sequence} where {self._records + 1} was due")
         ends = self._ends
-        while ends and ends[0] < record.synced:
-            ends.popleft()
-        if not ends or ends[0] != record.synced:
-            raise Misplaced(f"a synced offset ({record.synced}) that is no record's end")
+        if synced != ends[0]:
+            while len(ends) > 1 and ends[0] < synced:
+                ends.popleft()
+            if ends[0] != synced:
+                raise Misplaced(f"a synced offset ({synced}) that is no record's end")
         ends.append(end)
-        self._records += 1
-        self._synced = record.synced
+        self._records = sequence
+        self._synced = synced
 
 
 _MARK_BYTES: Final = HEADER_BYTES + 4
@@ -180,10 +173,10 @@ class _Search:
     def _look(self, *, final: bool) -> None:
         data, at = self._data, self._from
         while not self._found and (start := find_record(data, at)) >= 0:
-            length = payload_length(data, start)
-            if length is not None:
-                if start + HEADER_BYTES + length <= len(data):
-                    self._found = self._beyond(data, start, length)
+            end = record_end(data, start)
+            if end is not None:
+                if end <= len(data):
+                    self._found = self._beyond(data[start:end])
                 elif not final:
                     at = start
                     break
@@ -192,11 +185,10 @@ class _Search:
             at = max(at, len(data) - _MARK_BYTES)
         self._data, self._from = data[at:], 0
 
-    def _beyond(self, data: bytes, start: int, length: int) -> bool:
-        if not payload_intact(data, start, length):
-            return False
+    def _beyond(self, candidate: bytes) -> bool:
         try:
-            record = decode_payload(data, start + HEADER_BYTES, length)
+            payload, *_ = split_frames(candidate).payloads or (b"",)
+            _, synced, _ = decode_payload(payload)
+            return synced > self._invalid_at
         except ForeignPayload:
             return False
-        return record.synced > self._invalid_at

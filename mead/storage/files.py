@@ -30,12 +30,11 @@ def examine(
     Raises PersistenceError and what `on_event` raises.
     Blocks on: disk, yielding every READ_STEP_BYTES.
     """
-    scanner = Scanner()
+    scanner = Scanner(on_event)
     offset = 0
     while chunk := _read(disk, file, offset, _step(offset, size)):
         offset += len(chunk)
-        for record in scanner.feed(chunk):
-            on_event(record.event)
+        scanner.feed(chunk)
     return scanner.finish()
 
 

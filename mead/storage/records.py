@@ -27,9 +27,8 @@ byte.  Hence `find` may look for the first bytes of a payload.  Source: seed A8.
 """
 
 from binascii import crc32
-from dataclasses import dataclass
 from struct import Struct
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 import orjson
 
@@ -48,13 +47,21 @@ _PAYLOAD_START: Final = b'{"v":'
 _ENVELOPE: Final = b'{"v":1,"n":%d,"s":%d,"e":%b}'
 
 
-@dataclass(frozen=True, slots=True)
-class Record:
-    """One record as it was read."""
+Record = tuple[int, int, Any]
+"""One record as it was read: sequence number, synced offset, event.
 
-    sequence: int
-    synced: int
-    event: Any
+A bare tuple, because a long log has a hundred thousand of them.
+"""
+
+
+class Frames(NamedTuple):
+    """The whole records at the front of some bytes."""
+
+    payloads: list[bytes]
+    used: int
+    """Bytes that they take."""
+    fault: str | None
+    """What is wrong with the record after them; None when it is only not complete."""
 
 
 class RecordTooLarge(ValueError):
@@ -74,32 +81,46 @@ def encode_record(sequence: int, synced: int, event: bytes) -> bytes:
     return _HEADER.pack(size, crc32(size.to_bytes(4, "big")), crc32(payload)) + payload
 
 
-def payload_length(data: bytes, at: int) -> int | None:
-    """The length that the whole header at `at` announces; None when the header is damaged."""
+def split_frames(data: bytes) -> Frames:
+    """The payloads of the whole records at the front of `data`, each with the right checksum."""
+    payloads: list[bytes] = []
+    at, size = 0, len(data)
+    unpack, fault = _HEADER.unpack_from, None
+    while size - at >= HEADER_BYTES:
+        length, length_crc, payload_crc = unpack(data, at)
+        if crc32(data[at : at + 4]) != length_crc or length > MAX_PAYLOAD_BYTES:
+            fault = "a damaged header"
+            break
+        end = at + HEADER_BYTES + length
+        if end > size:
+            break
+        payload = data[at + HEADER_BYTES : end]
+        if crc32(payload) != payload_crc:
+            fault = "a payload that fails its checksum"
+            break
+        payloads.append(payload)
+        at = end
+    return Frames(payloads, at, fault)
+
+
+def record_end(data: bytes, at: int) -> int | None:
+    """Where the record at `at` ends by its header; None when the header is damaged."""
     length, length_crc, _ = _HEADER.unpack_from(data, at)
     if crc32(data[at : at + 4]) != length_crc or length > MAX_PAYLOAD_BYTES:
         return None
-    return length
+    return at + HEADER_BYTES + length
 
 
-def payload_intact(data: bytes, at: int, length: int) -> bool:
-    """Whether the payload of the whole record at `at` is what its checksum says."""
-    start = at + HEADER_BYTES
-    payload_crc = int.from_bytes(data[at + 8 : start], "big")
-    return crc32(memoryview(data)[start : start + length]) == payload_crc
-
-
-def decode_payload(data: bytes, at: int, length: int) -> Record:
-    """The record whose payload of `length` bytes starts at `at`.  Raises ForeignPayload."""
+def decode_payload(payload: bytes) -> Record:
+    """The record that the payload holds.  Raises ForeignPayload."""
     try:
-        shape = orjson.loads(memoryview(data)[at : at + length])
-        version, sequence, synced = shape["v"], shape["n"], shape["s"]
-        record = Record(sequence, synced, shape["e"])
+        shape = orjson.loads(payload)
+        version, sequence, synced, event = shape["v"], shape["n"], shape["s"], shape["e"]
     except (orjson.JSONDecodeError, KeyError, TypeError) as error:
         raise ForeignPayload("a payload is not a record of this format") from error
-    if version != VERSION or type(sequence) is not int or type(synced) is not int:
+    if not (version == VERSION and type(sequence) is type(synced) is int):
         raise ForeignPayload(f"a payload of format version {version!r:.20}, not {VERSION}")
-    return record
+    return sequence, synced, event
 
 
 def find_record(data: bytes, at: int) -> int:

@@ -48,14 +48,14 @@ def turns_of(events: Iterable[TurnEvent]) -> list[Turn]:
 
 
 def read_all(
-    data: bytes, step: int | None = None, scanner: Scanner | None = None
+    data: bytes, step: int | None = None, kind: type[Scanner] = Scanner
 ) -> tuple[list[object], Verdict]:
     """The events of a log's bytes, fed `step` bytes at a time, and the verdict."""
-    scanner = scanner or Scanner()
     events: list[object] = []
+    scanner = kind(events.append)
     step = step or max(1, len(data))
     for start in range(0, len(data), step):
-        events += [record.event for record in scanner.feed(data[start : start + step])]
+        scanner.feed(data[start : start + step])
     return events, scanner.finish()
 
 

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from mead.storage.damage import Misplaced, Scanner, Verdict
-from mead.storage.records import Record, encode_record
+from mead.storage.records import encode_record
 from tests.storage.conversation import is_prefix, read_all
 from tests.storage.rules import judge
 
@@ -248,9 +248,9 @@ class CutsEverything(Scanner):
 class IgnoresTheSequence(Scanner):
     """Takes whole records wherever they stand."""
 
-    def _place(self, record: Record, end: int) -> None:
+    def _place(self, sequence: int, synced: int, end: int) -> None:
         try:
-            super()._place(record, end)
+            super()._place(sequence, synced, end)
         except Misplaced:
             self._records += 1
 
@@ -258,13 +258,13 @@ class IgnoresTheSequence(Scanner):
 class SkipsTheChecksum(Scanner):
     """Believes every payload that parses."""
 
-    def _read(self, data: bytes, found: list[Record]) -> int:
+    def _read(self, data: bytes) -> int:
         at = 0
         while len(data) - at >= 12:
             end = at + 12 + int.from_bytes(data[at : at + 4], "big")
             try:
                 shape = orjson.loads(data[at + 12 : end])
-                found.append(Record(shape["n"], shape["s"], shape["e"]))
+                self._on_event(shape["e"])
             except (ValueError, KeyError, TypeError):
                 self._fault = "no JSON"
                 break
@@ -279,13 +279,13 @@ def faults_seen(kind: type[Scanner]) -> set[str]:
     for place in range(len(SYNCED)):
         damaged = bytearray(SYNCED)
         damaged[place] ^= 1
-        events, verdict = read_all(bytes(damaged), scanner=kind())
+        events, verdict = read_all(bytes(damaged), kind=kind)
         if not is_prefix(events, original):
             seen.add("a wrong event")
         if place < whole.synced and not verdict.corrupt:
             seen.add("a hole that is not corrupt")
     pieces = records_of(SYNCED)
-    if not read_all(b"".join(pieces[1:]), scanner=kind())[1].corrupt:
+    if not read_all(b"".join(pieces[1:]), kind=kind)[1].corrupt:
         seen.add("a gap that is not corrupt")
     return seen
 

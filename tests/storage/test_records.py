@@ -8,7 +8,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from mead.storage.records import (
-    HEADER_BYTES,
     MAX_EVENT_BYTES,
     MAX_PAYLOAD_BYTES,
     ForeignPayload,
@@ -16,8 +15,8 @@ from mead.storage.records import (
     decode_payload,
     encode_record,
     find_record,
-    payload_intact,
-    payload_length,
+    record_end,
+    split_frames,
 )
 
 JSON = st.recursive(
@@ -45,18 +44,18 @@ def test_the_payload_is_plain_json_that_any_program_can_read() -> None:
 @given(JSON, st.integers(1, 2**40), st.integers(0, 2**40))
 def test_what_is_encoded_is_decoded(event, sequence, synced) -> None:
     data = b"before" + encode_record(sequence, synced, orjson.dumps(event)) + b"after"
-    length = payload_length(data, 6)
-    assert length == len(data) - len(b"beforeafter") - HEADER_BYTES
-    assert payload_intact(data, 6, length)
-    record = decode_payload(data, 6 + HEADER_BYTES, length)
-    assert (record.sequence, record.synced, record.event) == (sequence, synced, event)
+    end = record_end(data, 6)
+    assert end == len(data) - len(b"after")
+    frames = split_frames(data[6:end])
+    assert (len(frames.payloads), frames.used, frames.fault) == (1, end - 6, None)
+    assert decode_payload(frames.payloads[0]) == (sequence, synced, event)
 
 
 def test_a_record_of_sixteen_mebibytes_is_the_largest() -> None:
     envelope = len(b'{"v":1,"n":1,"s":0,"e":}')
     largest = b'"' + b"x" * (MAX_PAYLOAD_BYTES - envelope - 2) + b'"'
     record = encode_record(1, 0, largest)
-    assert payload_length(record, 0) == MAX_PAYLOAD_BYTES
+    assert record_end(record, 0) == len(record) == 12 + MAX_PAYLOAD_BYTES
     with pytest.raises(RecordTooLarge):
         encode_record(1, 0, largest + b" ")
 
@@ -68,7 +67,7 @@ def test_an_event_of_the_announced_size_fits_with_the_longest_numbers() -> None:
 def test_a_length_over_the_limit_is_a_damaged_header_even_with_its_checksum() -> None:
     length = (MAX_PAYLOAD_BYTES + 1).to_bytes(4, "big")
     header = length + crc32(length).to_bytes(4, "big") + bytes(4)
-    assert payload_length(header, 0) is None
+    assert record_end(header, 0) is None
 
 
 @pytest.mark.parametrize(
@@ -88,7 +87,7 @@ def test_a_length_over_the_limit_is_a_damaged_header_even_with_its_checksum() ->
 )
 def test_a_payload_of_another_shape_is_foreign(payload) -> None:
     with pytest.raises(ForeignPayload):
-        decode_payload(payload, 0, len(payload))
+        decode_payload(payload)
 
 
 @given(st.lists(st.binary(max_size=60)), JSON)
@@ -110,5 +109,5 @@ def test_no_record_hides_inside_the_json_of_another(event) -> None:
     )
     at = find_record(data, 1)
     while at >= 0:
-        assert payload_length(data, at) is None
+        assert record_end(data, at) is None
         at = find_record(data, at + 1)
