@@ -1,0 +1,326 @@
+"""Conversations with a storage directory: what comes back, and when the disk says no."""
+
+import logging
+import os
+import resource
+import signal
+import stat
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import gevent
+import pytest
+
+from mead import Mead, errors
+from mead.actors.actor import ActorRef
+from mead.turn import TurnStatus
+from tests.helpers.puppet import Puppet
+from tests.helpers.waiting import eventually
+
+ROOT = Path(__file__).parents[2]
+
+
+@pytest.fixture
+def puppet() -> Iterator[Puppet]:
+    made = Puppet()
+    yield made
+    made.release.set()
+
+
+@pytest.fixture
+def tree(tmp_path: Path) -> dict[str, Any]:
+    return {"storage": {"directory": str(tmp_path / "var")}}
+
+
+@pytest.fixture
+def mead(tree: dict[str, Any], puppet: Puppet) -> Iterator[Mead]:
+    with Mead(tree, handlers={"puppet": puppet}) as running:
+        yield running
+
+
+def statuses(mead: Mead, session_id: str) -> list[str]:
+    return [turn.status.value for turn in mead.history(session_id)]
+
+
+def test_a_stopped_conversation_is_read_and_resumed(mead: Mead) -> None:
+    session_id = mead.start_session(handler="puppet")
+    receipt = mead.submit(session_id, "hello")
+    assert receipt.turn.durable
+    mead.stop_session(session_id)
+    assert mead.history(session_id) == [receipt.turn]
+    assert mead.resume_session(session_id, handler="puppet") == session_id
+    assert mead.submit_turn(session_id, "again") == "again"
+    assert [turn.input for turn in mead.history(session_id)] == ["hello", "again"]
+
+
+def test_another_process_lifetime_finds_everything(tree: dict[str, Any]) -> None:
+    with Mead(tree) as first:
+        ids = [first.start_session() for _ in range(3)]
+        for session_id in ids:
+            first.submit_turn(session_id, f"for {session_id}")
+        before = {session_id: first.history(session_id) for session_id in ids}
+    with Mead(tree) as second:
+        assert {entry.session_id for entry in second.list_sessions()} == set(ids)
+        assert not any(entry.running for entry in second.list_sessions())
+        for session_id in ids:
+            assert second.history(session_id) == before[session_id]
+            second.resume_session(session_id)
+        assert all(entry.running for entry in second.list_sessions())
+
+
+def test_the_list_is_newest_first(mead: Mead) -> None:
+    ids = [mead.start_session(handler="puppet") for _ in range(4)]
+    for session_id in (ids[2], ids[0], ids[3], ids[1]):
+        mead.submit_turn(session_id, "x")
+        gevent.sleep(0.02)  # a file's time is all that orders them
+    assert [entry.session_id for entry in mead.list_sessions()] == [ids[1], ids[3], ids[0], ids[2]]
+
+
+def test_a_stop_in_the_middle_of_a_turn_leaves_it_interrupted(mead: Mead, puppet: Puppet) -> None:
+    session_id = mead.start_session(handler="puppet")
+    caller = gevent.spawn(mead.submit_turn, session_id, "hold")
+    assert eventually(lambda: puppet.started)
+    mead.stop_session(session_id)
+    with pytest.raises(errors.SessionStopped):
+        caller.get(timeout=5)
+    (turn,) = mead.history(session_id)
+    assert turn.status is TurnStatus.INTERRUPTED
+    mead.resume_session(session_id, handler="puppet")
+    assert statuses(mead, session_id) == ["interrupted"]
+
+
+def test_a_resume_of_what_runs_and_of_what_is_not_there(mead: Mead) -> None:
+    session_id = mead.start_session()
+    with pytest.raises(errors.AlreadyRunning):
+        mead.resume_session(session_id)
+    with pytest.raises(errors.SessionNotFound):
+        mead.resume_session("0a0b0c0d-0000-4000-8000-000000000001")
+
+
+def test_without_storage_nothing_is_kept() -> None:
+    with Mead() as mead:
+        session_id = mead.start_session()
+        mead.submit_turn(session_id, "x")
+        assert mead.list_sessions() == []
+        with pytest.raises(errors.SessionNotFound):
+            mead.compact_session(session_id)
+        mead.stop_session(session_id)
+        with pytest.raises(errors.SessionNotFound):
+            mead.resume_session(session_id)
+        with pytest.raises(errors.SessionNotFound):
+            mead.history(session_id)
+
+
+def test_a_delete_removes_every_file_of_the_id(mead: Mead, tmp_path: Path) -> None:
+    session_id, other = mead.start_session(), mead.start_session()
+    directory = tmp_path / "var"
+    for suffix in (".log.cut-1", ".log.damaged-1", ".events", ".title"):
+        (directory / f"{session_id}{suffix}").touch()
+    mead.delete_session(session_id)
+    assert [path.name for path in directory.glob(f"{session_id}*")] == []
+    assert mead.history(other) == []
+    for call in (mead.history, mead.delete_session, mead.resume_session):
+        with pytest.raises(errors.SessionNotFound):
+            call(session_id)
+
+
+def test_resume_stop_and_delete_of_one_id_are_serialised(mead: Mead) -> None:
+    session_id = mead.start_session()
+    mead.submit_turn(session_id, "x")
+
+    def attempt(call: Any) -> str:
+        try:
+            call(session_id)
+        except errors.MeadError as error:
+            return error.code
+        return "ok"
+
+    calls = [mead.stop_session, mead.resume_session] * 10
+    done = [gevent.spawn(attempt, call) for call in calls]
+    codes = [each.get(timeout=10) for each in done]
+    assert set(codes) <= {"ok", "not_found", "already_running"}
+    assert attempt(mead.delete_session) == "ok"
+    assert mead.list_sessions() == []
+
+
+def test_a_crashed_history_is_read_again_from_its_file(mead: Mead) -> None:
+    session_id = mead.start_session(handler="puppet")
+    before = mead.submit(session_id, "before").turn
+    pair = mead._parts.tree.registry.lookup(session_id)
+    assert pair is not None
+    history = pair.history
+    assert isinstance(history, ActorRef)
+    history.kill()
+    assert eventually(lambda: pair.history not in (None, history) and pair.server is not None)
+    assert mead.history(session_id) == [before]
+    assert mead.submit_turn(session_id, "after") == "after"
+
+
+def test_files_and_directory_are_private(mead: Mead, tmp_path: Path) -> None:
+    mead.start_session()
+    directory = tmp_path / "var"
+    assert stat.S_IMODE(directory.stat().st_mode) == 0o700
+    assert {stat.S_IMODE(path.stat().st_mode) for path in directory.iterdir()} == {0o600}
+
+
+def test_a_second_mead_on_the_directory_refuses_and_names_the_holder(
+    mead: Mead, tree: dict[str, Any], tmp_path: Path
+) -> None:
+    with pytest.raises(errors.StorageLocked) as locked:
+        Mead(tree).start()
+    assert str(tmp_path / "var") in locked.value.message
+    assert f"pid {os.getpid()}" in locked.value.message
+
+
+def test_a_second_mead_waits_for_the_first_to_leave(mead: Mead, tree: dict[str, Any]) -> None:
+    second = Mead(tree)
+    starting = gevent.spawn(second.start, lock_wait_ms=10_000)
+    gevent.sleep(0)
+    mead.stop()
+    starting.get(timeout=10)
+    assert second.status()["ready"]
+    second.stop()
+
+
+def test_max_turns_keeps_the_newest(tree: dict[str, Any]) -> None:
+    tree["storage"]["max_turns"] = 3
+    with Mead(tree) as mead:
+        session_id = mead.start_session()
+        for number in range(8):
+            mead.submit_turn(session_id, str(number))
+        mead.compact_session(session_id)
+        assert [turn.input for turn in mead.history(session_id)] == ["5", "6", "7"]
+        mead.stop_session(session_id)
+        assert [turn.input for turn in mead.history(session_id)] == ["5", "6", "7"]
+
+
+def test_a_long_conversation_is_compacted_as_it_grows(tree: dict[str, Any], tmp_path: Path) -> None:
+    tree["storage"]["compact_after_bytes"] = 20_000
+    with Mead(tree) as mead:
+        session_id = mead.start_session()
+        for number in range(40):
+            mead.submit_turn(session_id, f"{number} " + "x" * 400)
+        path = tmp_path / "var" / f"{session_id}.log"
+        appended = path.read_bytes().count(b'"type":"append"')
+        replaced = path.read_bytes().count(b'"type":"replace_last"')
+        assert appended == 40
+        assert replaced < 40
+        before = mead.history(session_id)
+    with Mead(tree) as mead:
+        assert mead.history(session_id) == before
+
+
+def test_a_full_pool_stops_the_longest_idle_conversation(
+    tree: dict[str, Any], puppet: Puppet
+) -> None:
+    tree["runtime"] = {"maximum_sessions": 3}
+    with Mead(tree, handlers={"puppet": puppet}) as mead:
+        oldest, busy, recent = (mead.start_session(handler="puppet") for _ in range(3))
+        running = gevent.spawn(mead.submit_turn, busy, "hold")
+        assert eventually(lambda: puppet.started)
+        mead.submit_turn(recent, "x")
+        fourth = mead.start_session()
+        states = {entry.session_id: entry.running for entry in mead.list_sessions()}
+        assert states == {oldest: False, busy: True, recent: True, fourth: True}
+        mead.resume_session(oldest)
+        assert mead.status()["sessions"] == 3
+        puppet.release.set()
+        assert running.get(timeout=5) == "hold"
+
+
+def test_a_pool_of_busy_conversations_makes_no_room(tree: dict[str, Any], puppet: Puppet) -> None:
+    tree["runtime"] = {"maximum_sessions": 2}
+    with Mead(tree, handlers={"puppet": puppet}) as mead:
+        ids = [mead.start_session(handler="puppet") for _ in range(2)]
+        turns = [gevent.spawn(mead.submit_turn, session_id, "hold") for session_id in ids]
+        assert eventually(lambda: len(puppet.started) == 2)
+        with pytest.raises(errors.TooManySessions):
+            mead.start_session()
+        puppet.release.set()
+        gevent.joinall(turns, timeout=5, raise_error=True)
+
+
+FULL = """
+from gevent import monkey; monkey.patch_all()
+import resource, sys
+from mead import Mead, errors
+
+with Mead({"storage": {"directory": sys.argv[1]}}) as mead:
+    session_id = mead.start_session()
+    kept = [mead.submit(session_id, "before").turn.id]
+    import os
+    size = os.path.getsize(f"{sys.argv[1]}/{session_id}.log")
+    resource.setrlimit(resource.RLIMIT_FSIZE, (size + 100, resource.RLIM_INFINITY))
+    try:
+        mead.submit(session_id, "x" * 5000)
+        print("NOT REFUSED")
+    except errors.PersistenceError as error:
+        print("refused:", error.message)
+    print("history", [t.id for t in mead.history(session_id)] == kept)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (resource.RLIM_INFINITY, resource.RLIM_INFINITY))
+    kept.append(mead.submit(session_id, "after").turn.id)
+    print("goes on", [t.id for t in mead.history(session_id)] == kept)
+    mead.stop_session(session_id)
+    print("stored", [t.id for t in mead.history(session_id)] == kept)
+"""
+
+
+def test_a_disk_that_refuses_costs_one_turn_and_nothing_else(tmp_path: Path) -> None:
+    done = subprocess.run(
+        [sys.executable, "-c", FULL, str(tmp_path / "var")],
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        timeout=15,
+        check=False,
+        preexec_fn=_ignore_size_signal,
+    )
+    lines = done.stdout.splitlines()
+    assert lines[0].startswith("refused: the storage disk refused"), done.stderr
+    assert str(tmp_path) not in lines[0]
+    assert lines[1:] == ["history True", "goes on True", "stored True"]
+
+
+def _ignore_size_signal() -> None:
+    signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+
+
+def test_a_closing_that_the_disk_refuses_is_answered_and_not_durable(
+    mead: Mead, caplog: pytest.LogCaptureFixture
+) -> None:
+    """The answer is out already: the turn says so, and the next one brings it to the disk."""
+    before = resource.getrlimit(resource.RLIMIT_FSIZE)
+    previous = signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+    session_id = mead.start_session(handler="puppet")
+    directory = Path(str(mead.settings.storage.directory))
+
+    class Limiting:
+        def handle_turn(self, history: Any, text: str, context: Any) -> str:
+            size = (directory / f"{session_id}.log").stat().st_size
+            resource.setrlimit(resource.RLIMIT_FSIZE, (size + 10, before[1]))
+            return text
+
+    try:
+        mead.stop_session(session_id)
+        mead.resume_session(session_id, handler="puppet")
+        mead.stop_session(session_id)
+        mead._pool().resume_session(session_id, Limiting(), 5000)
+        with caplog.at_level(logging.WARNING):
+            receipt = mead.submit(session_id, "answered")
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, before)
+        signal.signal(signal.SIGXFSZ, previous)
+    assert receipt.output == "answered"
+    assert not receipt.turn.durable
+    assert "was not stored" in caplog.text
+    assert "answered" not in caplog.text
+    mead.stop_session(session_id)
+    mead.resume_session(session_id, handler="puppet")
+    assert mead.submit_turn(session_id, "next") == "next"
+    mead.stop_session(session_id)
+    turns = mead.history(session_id)
+    assert turns[-1].input == "next"
+    assert turns[0].status in (TurnStatus.COMPLETED, TurnStatus.INTERRUPTED)
