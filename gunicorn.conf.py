@@ -16,7 +16,7 @@ import gevent
 from mead.web import lifecycle, options
 from mead.web.master import Master, settings_or_exit
 
-_directory = Path(__file__).parent
+_directory = Path(__file__).absolute().parent
 _settings = settings_or_exit(_directory)
 _server = _settings.mcp_server
 _master = Master(_settings, _directory)
