@@ -17,6 +17,7 @@ def adding(header: str, port: int) -> Iterator[int]:
             answers = gevent.spawn(_pour, upstream, client)
             with suppress(OSError):
                 _requests(client, upstream, header.encode())
+            with suppress(OSError):
                 upstream.shutdown(socket.SHUT_WR)
             answers.join()
 

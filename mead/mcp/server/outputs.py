@@ -12,8 +12,15 @@ Shape = Mapping[str, Any]
 TEXT: Final[Shape] = {"type": "string"}
 COUNT: Final[Shape] = {"type": "integer", "minimum": 0}
 FLAG: Final[Shape] = {"type": "boolean"}
-MAYBE_TEXT: Final[Shape] = {"type": ["string", "null"]}
-MAYBE_COUNT: Final[Shape] = {"type": ["integer", "null"], "minimum": 0}
+
+
+def maybe(schema: Shape) -> Shape:
+    """The schema, or null.  Not as a list of types, which some hosts cannot translate."""
+    return {"anyOf": [schema, {"type": "null"}]}
+
+
+MAYBE_TEXT: Final = maybe(TEXT)
+MAYBE_COUNT: Final = maybe(COUNT)
 
 
 def shape(properties: Mapping[str, Shape], *optional: str) -> Shape:
@@ -47,11 +54,7 @@ TURN: Final[Shape] = shape(
             "type": "string",
             "enum": ["running", "completed", "failed", "timeout", "interrupted", "cancelled"],
         },
-        "error": {
-            "type": ["object", "null"],
-            "properties": {"code": TEXT, "message": TEXT},
-            "required": ["code", "message"],
-        },
+        "error": maybe(shape({"code": TEXT, "message": TEXT})),
         "started_at": described(TEXT, "UTC, ISO 8601, milliseconds"),
         "finished_at": MAYBE_TEXT,
         "durable": described(FLAG, "Whether the turn's ending is known to be on disk."),
@@ -61,11 +64,9 @@ TURN: Final[Shape] = shape(
         "provider": MAYBE_TEXT,
         "model": MAYBE_TEXT,
         "host": described(MAYBE_TEXT, "address:port; null when no network was used"),
-        "usage": {
-            "type": ["object", "null"],
-            "properties": dict.fromkeys(_TOKENS, MAYBE_COUNT),
-            "description": "Tokens; null when unknown.",
-        },
+        "usage": described(
+            maybe(shape(dict.fromkeys(_TOKENS, MAYBE_COUNT))), "Tokens; null when unknown."
+        ),
         "tool_calls": COUNT,
         "stop_reason": MAYBE_TEXT,
         "warnings": listed(TEXT),
@@ -101,7 +102,7 @@ DELETED: Final[Shape] = shape({"session_id": TEXT, "deleted": FLAG})
 
 COMPACTED: Final[Shape] = shape({"bytes_before": COUNT, "bytes_after": COUNT})
 
-_COUNTS: Final[Shape] = {"type": "object", "additionalProperties": {"type": ["number", "null"]}}
+_COUNTS: Final[Shape] = {"type": "object", "additionalProperties": maybe({"type": "number"})}
 _ROW: Final[Shape] = {"type": "object"}
 
 USAGE: Final[Shape] = shape(
