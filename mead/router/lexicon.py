@@ -8,9 +8,10 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import Final
 
-from mead.router.doubts import LOOKALIKES, NEUTRAL, REASONING
+from mead.router.doubt_words import LOOKALIKES, NEUTRAL, REASONING
 from mead.router.request import tokens
-from mead.router.routines import NOTHING, ROUTINES, Routine
+from mead.router.routine_words import ROUTINES
+from mead.router.routines import NOTHING, Routine
 from mead.router.words import CHAIN, OPENERS, PLAIN, POINTERS
 
 KNOWN: Final = frozenset[str]().union(
@@ -127,9 +128,10 @@ def _by_deletion(known: Iterable[str]) -> dict[str, tuple[str, ...]]:
 
 
 def _is_one_slip(typed: str, meant: str) -> bool:
-    """Whether one letter was added, left out or changed, or two neighbours swapped."""
-    if typed == meant or abs(len(typed) - len(meant)) > 1:
-        return False
+    """Whether one letter was added, left out or changed, or two neighbours swapped.
+
+    The two differ and have a deletion in common, so their lengths differ by one at most.
+    """
     start = 0
     while start < min(len(typed), len(meant)) and typed[start] == meant[start]:
         start += 1

@@ -8,9 +8,9 @@ a need not met, is a doubt.
 """
 
 from dataclasses import dataclass
-from typing import Final
+from typing import Final, assert_never
 
-from mead.router.doubts import FOREIGN, FOREIGN_HINTS, OTHER_REQUESTS
+from mead.router.doubt_words import FOREIGN, FOREIGN_HINTS, OTHER_REQUESTS
 from mead.router.lexicon import KNOWN, Lexicon, Phrase
 from mead.router.request import BREAKS, QUOTED, SENTENCE_ENDS
 from mead.router.routines import Need, Routine, Text
@@ -235,6 +235,8 @@ class Scan:
                 return self._given
             case Text.POINTED_AT:
                 return self._given or not self._words.keys().isdisjoint(POINTERS)
+            case _:
+                assert_never(text)
 
     def _misspelling(self) -> str | None:
         """The doubt about a word that may be meant as one of reasoning."""

@@ -44,7 +44,7 @@ class ToolCall:
         """Whether the person was told that it begins, and so must be told that it ended."""
         self._over = False
         self._cancelled = False
-        self.kill: Callable[[], None] | None = None
+        self.kill: Callable[[], None] = lambda: None
         """Ends the task that runs it; set by whoever starts that."""
 
     def run(self) -> ToolOutcome:
@@ -70,8 +70,7 @@ class ToolCall:
         if self._over or self._cancelled:
             return
         self._cancelled = True
-        if self.kill is not None:
-            self.kill()
+        self.kill()
 
     def fail(self) -> ToolOutcome:
         """The end of a call whose task ended in no way that `run` knows."""

@@ -110,7 +110,10 @@ def test_the_limits_are_the_operators() -> None:
         ("Turn off the lights", "gives a command"),
         ("Why is the sky blue?", "asks for reasoning: why"),
         ("List the pros and cons of tea", "asks for reasoning: pros"),
-        ("Format this list and explian it", "may ask for reasoning: explain"),
+        (
+            "Format this list and explian it",
+            "may ask for reasoning: explain",
+        ),  # codespell:ignore explian
         ("Hello there", "no routine request recognised"),
         (
             "Rewrite the kernel",
@@ -203,7 +206,9 @@ def test_a_request_that_goes_on_behind_given_text_is_read(also: str) -> None:
 
 
 def test_given_text_may_be_in_any_language() -> None:
-    assert verdict("Translate to English: Warum ist der Himmel blau?").route == "local"
+    assert (
+        verdict("Translate to English: Warum ist der Himmel blau?").route == "local"
+    )  # codespell:ignore ist
     assert verdict("Translate to English: 你好").route == "local"
     assert verdict("你好: translate this to English").route == "cloud"
 

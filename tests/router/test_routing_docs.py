@@ -5,10 +5,10 @@ import tomllib
 from pathlib import Path
 
 from mead.config import ClassifierSettings
-from mead.router import ask_user, doubts, router, scan, tool_call
+from mead.router import ask_user, doubt_words, router, scan, tool_call
 from mead.router.classifier import classify
 from mead.router.progress import CUT_CALL_WARNING
-from mead.router.routines import ROUTINES
+from mead.router.routine_words import ROUTINES
 from mead.router.tool_loop import MAXIMUM_MODEL_CALLS
 
 DOCS = (Path(__file__).parents[2] / "docs" / "routing.md").read_text()
@@ -48,7 +48,7 @@ def test_the_words_named_as_reasoning_are_on_the_list() -> None:
     (named,) = re.findall(r"does not ask for reasoning: (.+?), and their like", PLAIN)
     words = {word.replace("-", " ") for word in named.split(", ")}
     assert len(words) == 12
-    assert words <= doubts.REASONING
+    assert words <= doubt_words.REASONING
 
 
 def test_the_words_of_the_operator_on_the_page_work() -> None:

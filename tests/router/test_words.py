@@ -2,19 +2,19 @@
 
 import pytest
 
-from mead.router import doubts, words
+from mead.router import doubt_words, words
 from mead.router.lexicon import KNOWN, Lexicon
 from mead.router.request import fold, tokens
-from mead.router.routines import ROUTINES
+from mead.router.routine_words import ROUTINES
 
 PHRASES = frozenset().union(*(routine.phrases for routine in ROUTINES))
 SETS = {
-    "REASONING": doubts.REASONING,
-    "OTHER_REQUESTS": doubts.OTHER_REQUESTS,
-    "NEUTRAL": doubts.NEUTRAL,
-    "FOREIGN": doubts.FOREIGN,
-    "FOREIGN_HINTS": doubts.FOREIGN_HINTS,
-    "LOOKALIKES": doubts.LOOKALIKES,
+    "REASONING": doubt_words.REASONING,
+    "OTHER_REQUESTS": doubt_words.OTHER_REQUESTS,
+    "NEUTRAL": doubt_words.NEUTRAL,
+    "FOREIGN": doubt_words.FOREIGN,
+    "FOREIGN_HINTS": doubt_words.FOREIGN_HINTS,
+    "LOOKALIKES": doubt_words.LOOKALIKES,
     "ROUTINES": PHRASES,
     "KNOWN": KNOWN,
     "ADDITIVE": words.ADDITIVE,
@@ -31,19 +31,19 @@ def test_every_entry_is_spelt_as_a_prompt_is_read(name: str) -> None:
 
 
 def test_no_entry_asks_for_reasoning_and_for_routine() -> None:
-    assert set() == PHRASES & doubts.REASONING
-    assert set() == doubts.NEUTRAL & doubts.REASONING
-    assert set() == doubts.LOOKALIKES & doubts.REASONING
+    assert set() == PHRASES & doubt_words.REASONING
+    assert set() == doubt_words.NEUTRAL & doubt_words.REASONING
+    assert set() == doubt_words.LOOKALIKES & doubt_words.REASONING
 
 
 def test_no_word_of_the_three_languages_counts_as_foreign() -> None:
-    singles = {entry for entry in PHRASES | doubts.REASONING if " " not in entry}
-    assert doubts.FOREIGN & (singles | KNOWN) == set()
+    singles = {entry for entry in PHRASES | doubt_words.REASONING if " " not in entry}
+    assert doubt_words.FOREIGN & (singles | KNOWN) == set()
 
 
 def test_every_lookalike_is_one_slip_from_a_reasoning_word() -> None:
     index = Lexicon((), ())
-    idle = {word for word in doubts.LOOKALIKES if not index.one_slip_from(word)}
+    idle = {word for word in doubt_words.LOOKALIKES if not index.one_slip_from(word)}
     assert idle == set()
 
 
@@ -55,8 +55,8 @@ def test_every_word_with_an_own_meaning_is_safe_from_the_spelling_check() -> Non
 @pytest.mark.parametrize(
     ("typed", "meant"),
     [
-        ("explian", "explain"),  # swapped
-        ("expain", "explain"),  # left out
+        ("explian", "explain"),  # swapped; codespell:ignore explian
+        ("expain", "explain"),  # left out; codespell:ignore expain
         ("explaain", "explain"),  # doubled
         ("exqlain", "explain"),  # changed
         ("expl4in", "explain"),  # changed to a digit
