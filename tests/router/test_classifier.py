@@ -111,9 +111,9 @@ def test_the_limits_are_the_operators() -> None:
         ("Why is the sky blue?", "asks for reasoning: why"),
         ("List the pros and cons of tea", "asks for reasoning: pros"),
         (
-            "Format this list and explian it",
+            "Format this list and explainn it",
             "may ask for reasoning: explain",
-        ),  # codespell:ignore explian
+        ),
         ("Hello there", "no routine request recognised"),
         (
             "Rewrite the kernel",
@@ -206,9 +206,7 @@ def test_a_request_that_goes_on_behind_given_text_is_read(also: str) -> None:
 
 
 def test_given_text_may_be_in_any_language() -> None:
-    assert (
-        verdict("Translate to English: Warum ist der Himmel blau?").route == "local"
-    )  # codespell:ignore ist
+    assert verdict("Translate to English: Warum blau?").route == "local"
     assert verdict("Translate to English: 你好").route == "local"
     assert verdict("你好: translate this to English").route == "cloud"
 
