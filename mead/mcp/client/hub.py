@@ -10,7 +10,6 @@ Source: seed A6, SPEC section 7.
 """
 
 import logging
-import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
@@ -21,13 +20,15 @@ from mead.actors.exits import ActorDied, CallTimeout
 from mead.actors.supervisor import ChildSpec, Supervisor
 from mead.actors.tasks import TaskSupervisor, wait_all
 from mead.config import ServerSettings
+from mead.mcp.client.calling import call
 from mead.mcp.client.catalog import Catalog, Line
 from mead.mcp.client.connection import BACKOFF_MS, Connection, Renew, State
+from mead.mcp.client.deadline import Deadline
 from mead.mcp.client.faults import ServerFault
 from mead.mcp.client.http import HttpTransport
 from mead.mcp.client.offers import Offer
 from mead.mcp.client.policy import Grant, Policy
-from mead.mcp.client.results import error_outcome, outcome
+from mead.mcp.client.results import error_outcome
 from mead.mcp.client.stdio_transport import StdioTransport
 from mead.mcp.client.transport import Transport
 from mead.protocols import Tool, ToolOutcome
@@ -166,23 +167,18 @@ class Hub(Supervisor):
             return error_outcome(fault)
 
     def _call(self, grant: Grant, arguments: Mapping[str, Any]) -> ToolOutcome:
-        timeout_ms: float = self._servers[grant.server].call_timeout_ms
+        deadline = Deadline(self._servers[grant.server].call_timeout_ms)
         line = self._line(grant)
-        started = time.monotonic()
         try:
-            return outcome(_request(line, grant.tool, arguments, timeout_ms))
+            return call(line, grant.tool, arguments, deadline)
         except ServerFault as fault:
-            if fault.code not in _SENT_AGAIN:
+            if fault.code not in _SENT_AGAIN or not self._renewed(grant.server, line, deadline):
                 raise
-            left_ms = timeout_ms - (time.monotonic() - started) * 1000
-            if not self._renewed(grant.server, line, left_ms):
-                raise
-        left_ms = max(1, timeout_ms - (time.monotonic() - started) * 1000)
-        return outcome(_request(self._line(grant), grant.tool, arguments, left_ms))
+        return call(self._line(grant), grant.tool, arguments, deadline)
 
-    def _renewed(self, server: str, line: Line, timeout_ms: float) -> bool:
+    def _renewed(self, server: str, line: Line, deadline: Deadline) -> bool:
         try:
-            return bool(self._connections[server].ref.call(Renew(line.peer), timeout_ms))
+            return bool(self._connections[server].ref.call(Renew(line.peer), deadline.left_ms()))
         except (ActorDied, CallTimeout):
             return False
 
@@ -239,18 +235,6 @@ class Hub(Supervisor):
                 if name not in server.tools
             ),
         )
-
-
-def _request(
-    line: Line, tool: str, arguments: Mapping[str, Any], timeout_ms: float
-) -> Mapping[str, Any]:
-    offer = line.offers[tool]
-    return line.peer.request(
-        "tools/call",
-        {"name": tool, "arguments": arguments},
-        timeout_ms=timeout_ms,
-        headers=offer.headers(arguments),
-    )
 
 
 def make_transport(server: ServerSettings, tasks: TaskSupervisor) -> Transport:

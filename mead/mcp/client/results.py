@@ -19,11 +19,8 @@ _MAXIMUM_NAME_CHARACTERS: Final = 300
 
 
 def outcome(result: Mapping[str, Any]) -> ToolOutcome:
-    """What the model is told about a finished call.  Raises ServerFault for an unfinished one."""
-    kind = result.get("resultType", "complete")
-    if kind == "input_required":
-        raise ServerFault("input_required", "the tool wants input that Mead cannot give")
-    if kind != "complete":
+    """What the model is told about a finished call.  Raises ServerFault for an unknown kind."""
+    if result.get("resultType", "complete") != "complete":
         raise ServerFault("bad_response", "the tool answered with an unknown type of result")
     content = result.get("content")
     blocks = cast("list[object]", content) if isinstance(content, list) else []
