@@ -94,14 +94,15 @@ def one_append(disk: RealDisk, directory: Path, size: int, number: int) -> tuple
 def many_sessions(directory: Path) -> None:
     """Turns a second under `turn` of one session and of many at once, and the hub's lateness."""
     ratios: list[float] = []
-    late: list[float] = []
+    late: list[tuple[float, float, float]] = []
     rates: list[tuple[float, float]] = []
     for number in range(5):
         with store(directory / f"turns-{number}", "turn") as each:
             one = turns_a_second(each, 1, 300)
             with heart() as beats:
-                many = turns_a_second(each, SESSIONS, 30)
-            late += beats
+                many = turns_a_second(each, SESSIONS, 50)
+            beats.sort()
+            late.append((beats[len(beats) // 2], beats[int(len(beats) * 0.99)], beats[-1]))
         rates.append((one, many))
         ratios.append(many / one)
     one, many = (statistics.median(rate) for rate in zip(*rates, strict=True))
@@ -112,13 +113,12 @@ def many_sessions(directory: Path) -> None:
         "at least 2",
         met=ratio >= 2,
     )
-    late.sort()
-    p99 = late[int(len(late) * 0.99)]
+    p50, p99, most = (statistics.median(each) * 1000 for each in zip(*late, strict=True))
     figure(
-        f"lateness of the hub meanwhile, p99 of {len(late)} beats",
-        f"{p99 * 1000:.1f} ms (p50 {late[len(late) // 2] * 1000:.1f}, most {late[-1] * 1000:.1f})",
+        "lateness of the hub meanwhile, p99",
+        f"{p99:.1f} ms (p50 {p50:.1f}, most {most:.1f}; medians of {len(late)} rounds)",
         "under 10 ms",
-        met=p99 < 0.01,
+        met=p99 < 10,
     )
 
 
