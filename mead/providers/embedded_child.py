@@ -108,6 +108,8 @@ def parameters(params: Any, settings: dict[str, Any]) -> Any:
     params.verbosity = 0
     if settings["temperature"] is not None:
         params.sampling.temp = settings["temperature"]
+    if settings["repeat_penalty"] is not None:
+        params.sampling.penalty_repeat = settings["repeat_penalty"]
     return params
 
 

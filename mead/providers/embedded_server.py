@@ -19,7 +19,12 @@ from mead.actors.timer import Timer
 from mead.config.settings import ProviderOptions
 from mead.providers.answer import Answer
 from mead.providers.embedded_endpoint import NOT_STARTED, Address, Endpoint
-from mead.providers.embedded_model import BUNDLED_TEMPERATURE, bundled_model, missing_part
+from mead.providers.embedded_model import (
+    BUNDLED_REPEAT_PENALTY,
+    BUNDLED_TEMPERATURE,
+    bundled_model,
+    missing_part,
+)
 from mead.providers.embedded_process import ModelProcess, StartFailed
 from mead.providers.errors import ProviderFault
 from mead.providers.http import Call, HttpClient
@@ -248,6 +253,7 @@ class EmbeddedServer(Actor):
             "threads": options.threads or min(_cores(), _MOST_THREADS),
             "cache_prompt": True,
             "temperature": BUNDLED_TEMPERATURE if bundled else None,
+            "repeat_penalty": BUNDLED_REPEAT_PENALTY if bundled else None,
         }
 
 

@@ -31,6 +31,7 @@ def child_settings(model_file: Path, **changes: object) -> dict[str, object]:
         "threads": 2,
         "cache_prompt": False,
         "temperature": None,
+        "repeat_penalty": None,
         **changes,
     }
 
