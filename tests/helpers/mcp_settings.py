@@ -44,14 +44,14 @@ def fake_server(
 
 
 @contextmanager
-def running(*servers: ServerSettings, ready: bool = True) -> Iterator[Hub]:
+def running(*servers: ServerSettings, ready: bool = True, bound_s: float = 5) -> Iterator[Hub]:
     """A hub with these servers, all of them connected if `ready`."""
     hub = Hub(servers, backoff_ms=SOON_MS)
     hub.start()
     try:
         if ready:
             for server in servers:
-                wait_for(hub, server.name, "ready")
+                wait_for(hub, server.name, "ready", bound_s)
         yield hub
     finally:
         hub.stop()
@@ -62,9 +62,9 @@ def status(hub: Hub, name: str = "fake") -> ServerStatus:
     return next(one for one in hub.status() if one.name == name)
 
 
-def wait_for(hub: Hub, name: str, state: str) -> ServerStatus:
+def wait_for(hub: Hub, name: str, state: str, bound_s: float = 5) -> ServerStatus:
     """Its status, once it is in that state."""
-    return eventually(lambda: (one := status(hub, name)).state == state and one)
+    return eventually(lambda: (one := status(hub, name)).state == state and one, bound_s)
 
 
 def launcher_pid(hub: Hub, name: str = "fake") -> int:

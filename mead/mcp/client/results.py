@@ -83,11 +83,11 @@ def _decoded_bytes(base64: object) -> int:
 def _says_the_same(text: str, structured: object) -> bool:
     """Whether the text is a copy of the structured content.
 
-    Servers are told to add one.  What is no object travels wrapped as `{"result": ...}`.
+    Servers are told to add one.  What is no object travels in an object with one key.
     """
     values = [structured]
-    if isinstance(structured, dict) and set(cast("dict[str, object]", structured)) == {"result"}:
-        values.append(cast("dict[str, object]", structured)["result"])
+    if isinstance(structured, dict) and len(cast("dict[str, object]", structured)) == 1:
+        values += cast("dict[str, object]", structured).values()
     if text in values:
         return True
     try:
