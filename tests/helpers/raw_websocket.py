@@ -71,10 +71,8 @@ class RawClient:
         self._reader = StreamReader()
 
     @classmethod
-    def connect(
-        cls, port: int, path: str, *, ca: Path | None = None, behind: bytes = b"", buffer: int = 0
-    ) -> Self:
-        """Shake hands; `behind` is sent in the same packet, `buffer` bounds SO_RCVBUF."""
+    def open(cls, port: int, *, ca: Path | None = None, buffer: int = 0) -> Self:
+        """A connection without a handshake; `buffer` bounds SO_RCVBUF."""
         connection = socket.socket()
         if buffer:
             connection.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, buffer)
@@ -83,7 +81,14 @@ class RawClient:
         if ca is not None:
             context = ssl.create_default_context(cafile=ca)
             connection = context.wrap_socket(connection, server_hostname="localhost")
-        client = cls(connection)
+        return cls(connection)
+
+    @classmethod
+    def connect(
+        cls, port: int, path: str, *, ca: Path | None = None, behind: bytes = b"", buffer: int = 0
+    ) -> Self:
+        """Shake hands; `behind` is sent in the same packet."""
+        client = cls.open(port, ca=ca, buffer=buffer)
         client.send(upgrade_request(path) + behind)
         head = client.receive_head()
         assert head.startswith("HTTP/1.1 101 "), head
