@@ -17,7 +17,7 @@ export PYRIGHT_PYTHON_IGNORE_WARNINGS := 1
 MAKEFLAGS += --no-print-directory
 
 .DEFAULT_GOAL := help
-.PHONY: help run test check lint type fmt install e2e stress cover bench docs clean
+.PHONY: help run test check lint type fmt install e2e stress cover bench docs vendor clean
 
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z0-9]+:.*## / { printf "%-10s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -62,6 +62,9 @@ bench: install ## the benchmarks, each with its figures and targets
 
 docs: $(DEV) ## docs/cli.md, made from the commands
 	@$(BIN)/python -m mead.cli.reference > docs/cli.md
+
+vendor: $(DEV) ## the deck page's libraries, from the pins of tools/vendor.json
+	@$(BIN)/python -m tools.vendor
 
 clean: ## remove .venv and every cache
 	rm -rf $(VENV) .pytest_cache .ruff_cache .hypothesis .import_linter_cache .coverage
