@@ -16,6 +16,7 @@ import stat
 from _queue import SimpleQueue
 from collections import deque
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final, Generic, Literal, Protocol, TypeVar, cast
@@ -140,6 +141,12 @@ class RealFile:
         fd, self._fd = self._fd, -1
         if fd >= 0:
             os.close(fd)
+
+    def __del__(self) -> None:
+        # A greenlet that is killed may not close a file that a job still works on (its number could
+        # by then be another file's); the last reference is the job's.
+        with suppress(OSError):
+            self.close()
 
 
 class RealDisk:

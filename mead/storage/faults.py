@@ -5,6 +5,7 @@ import os
 from typing import Final
 
 from mead.errors import PersistenceError
+from mead.storage.disk import DiskFile
 
 
 class NotDurable(PersistenceError):
@@ -16,6 +17,13 @@ class ShortWrite(OSError):
 
     def __init__(self, written: int, wanted: int) -> None:
         super().__init__(errno.ENOSPC, f"only {written} of {wanted} bytes were written")
+
+
+def write_all(file: DiskFile, data: bytes) -> None:
+    """Write all of it; a part is an error.  Raises OSError; for a thread."""
+    written = file.write(data)
+    if written != len(data):
+        raise ShortWrite(written, len(data))
 
 
 _NO_ROOM: Final = "free some space on the storage disk and try again"

@@ -1,8 +1,8 @@
 """Work on whole log files: reading one through, keeping bytes beside it, starting a fresh one."""
 
 import logging
-from collections.abc import Callable
-from contextlib import suppress
+from collections.abc import Callable, Generator
+from contextlib import contextmanager, suppress
 from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
@@ -11,7 +11,7 @@ from typing import Any, Final
 from mead.errors import CorruptHistory
 from mead.storage.damage import Scanner, Verdict
 from mead.storage.disk import Disk, DiskFile
-from mead.storage.faults import ShortWrite, refused
+from mead.storage.faults import refused, write_all
 
 log = logging.getLogger(__name__)
 
@@ -92,6 +92,17 @@ def open_fresh(disk: Disk, path: Path) -> DiskFile:
     return disk.open(path, "create")
 
 
+@contextmanager
+def closing(disk: Disk, file: DiskFile) -> Generator[None]:
+    """Close the file after the block; a kill leaves it to the job that may still work on it."""
+    try:
+        yield
+    except Exception:
+        disk.start(file.close)
+        raise
+    disk.start(file.close)
+
+
 def _step(offset: int, size: int | None) -> int:
     return READ_STEP_BYTES if size is None else min(READ_STEP_BYTES, size - offset)
 
@@ -111,9 +122,7 @@ def _copy(disk: Disk, source: DiskFile, path: Path, start: int, end: int) -> Non
             data = source.read(start, min(READ_STEP_BYTES, end - start))
             if not data:
                 break
-            written = copy.write(data)
-            if written != len(data):
-                raise ShortWrite(written, len(data))
+            write_all(copy, data)
             start += len(data)
         copy.sync()
     except OSError:

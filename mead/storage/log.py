@@ -18,19 +18,17 @@ from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
 from functools import partial
 from pathlib import Path
-from typing import Any, Final, Self, TypeVar
+from typing import Any, Self, TypeVar
 
 from mead.actors.green import BoundedSemaphore, Timeout, time_limit
 from mead.errors import PersistenceError
 from mead.storage.disk import CLOSE_WAIT_MS, Disk, DiskFile, Job
-from mead.storage.faults import ShortWrite, not_confirmed, refused
-from mead.storage.files import DRAFT_SUFFIX, keep_tail, open_fresh, scan
+from mead.storage.draft import Draft, encode
+from mead.storage.faults import ShortWrite, not_confirmed, refused, write_all
+from mead.storage.files import keep_tail, scan
 from mead.storage.records import RecordTooLarge, encode_record
 
 Value = TypeVar("Value")
-
-REWRITE_STEP_BYTES: Final = 256 * 1024
-"""A rewrite hands this much at a time to the disk, and lets other greenlets run."""
 
 
 class RecordLog:
@@ -55,8 +53,8 @@ class RecordLog:
         self._file = file
         self._lock = BoundedSemaphore(1)
         self._job: Job[Any] | None = None
-        self._draft: DiskFile | None = None
-        """The new file of a rewrite that is not finished."""
+        self._draft: Draft | None = None
+        """Of a rewrite that is not finished."""
         self._records = 0
         self.size = 0
         """Bytes of the file."""
@@ -91,8 +89,8 @@ class RecordLog:
             if verdict.cut:
                 keep_tail(disk, file, path, verdict)
                 _translated(disk.start(partial(_truncate, file, verdict.valid)))
-        except BaseException:
-            disk.start(file.close)
+        except Exception:  # a kill leaves the file to the job that may still work on it
+            disk.start(file.close).wait()
             raise
         opened = cls(disk, path, file)
         opened._records = verdict.records
@@ -171,16 +169,18 @@ class RecordLog:
         With `only_if_smaller` a file that would not shrink stays as it is, unless it is poisoned.
         Answers the bytes before and after.  Raises PersistenceError; the old file is then intact,
         or, when only the new name could not be synced, the new one is in place and poisoned.
-        Blocks on: disk, yielding every REWRITE_STEP_BYTES.
+        Blocks on: disk, yielding every STEP_BYTES.
         """
         with self._lock:
             self._settle()
             before = self.size
+            self._draft = draft = Draft(self._disk, self._path)
             try:
-                draft = self._wait(self._open_draft)
-                size, records = self._fill_draft(draft, events)
-                if not only_if_smaller or size < before or self.poisoned:
-                    self._run(partial(self._adopt_draft, size, records))
+                self._wait(draft.open)
+                for batch in draft.batches(events):
+                    self._wait(partial(draft.write, batch))
+                if not only_if_smaller or draft.size < before or self.poisoned:
+                    self._run(partial(self._adopt, draft))
             finally:
                 if self._job is None:
                     self._settle()
@@ -195,7 +195,7 @@ class RecordLog:
             try:
                 with self._lock:
                     self._settle()
-                    self._wait(partial(_close_quietly, self._file))
+                    self._wait(self._close_file)
                 return True
             except Timeout as timeout:
                 if timeout is not limit:
@@ -204,35 +204,15 @@ class RecordLog:
 
     # -- on the hub --------------------------------------------------------------------------------
 
-    @property
-    def _draft_path(self) -> Path:
-        return self._path.with_name(self._path.name + DRAFT_SUFFIX)
-
     def _check_usable(self) -> None:
         if self.poisoned:
             raise PersistenceError("the storage disk failed earlier; this log must be rewritten")
 
     def _encode(self, events: Sequence[bytes]) -> bytes:
         return b"".join(
-            _encoded(self._records + place, self.synced, event)
+            encode(self._records + place, self.synced, event)
             for place, event in enumerate(events, start=1)
         )
-
-    def _fill_draft(self, draft: DiskFile, events: Iterable[bytes]) -> tuple[int, int]:
-        """Write the events into the new file; its bytes and its records."""
-        size = records = pending = 0
-        batch: list[bytes] = []
-        for event in events:
-            records += 1
-            record = _encoded(records, size, event)
-            size += len(record)
-            pending += len(record)
-            batch.append(record)
-            if pending >= REWRITE_STEP_BYTES:
-                self._wait(partial(_write_all, draft, b"".join(batch)))
-                batch, pending = [], 0
-        self._wait(partial(_write_all, draft, b"".join(batch)))
-        return size, records
 
     def _run(self, job: Callable[[], PersistenceError | None]) -> None:
         """Run a job that reports a failure as a value; raise that."""
@@ -265,7 +245,7 @@ class RecordLog:
     ) -> PersistenceError | None:
         before = self.size
         try:
-            _write_all(self._file, data)
+            write_all(self._file, data)
         except OSError as error:
             self._undo()
             return refused(error)
@@ -297,23 +277,21 @@ class RecordLog:
         except OSError:
             self.poisoned = True
 
-    def _open_draft(self) -> DiskFile:
-        self._draft = open_fresh(self._disk, self._draft_path)
-        return self._draft
+    def _close_file(self) -> None:
+        with suppress(OSError):  # what mattered was synced before
+            self._file.close()
 
-    def _adopt_draft(self, size: int, records: int) -> PersistenceError | None:
-        draft = self._draft
-        assert draft is not None  # noqa: S101 - `rewrite` has just filled it
+    def _adopt(self, draft: Draft) -> PersistenceError | None:
         try:
-            draft.sync()
-            self._disk.rename(self._draft_path, self._path)
+            file = draft.publish()
         except OSError as error:
             return refused(error)
-        old, self._file, self._draft = self._file, draft, None
-        self.size = self.synced = size
-        self._records = records
+        old, self._file, self._draft = self._file, file, None
+        self.size = self.synced = draft.size
+        self._records = draft.records
         self.poisoned = False
-        _close_quietly(old)
+        with suppress(OSError):  # nobody reads it any more
+            old.close()
         try:
             self._disk.sync_directory(self._path.parent)
         except OSError as error:
@@ -325,9 +303,7 @@ class RecordLog:
     def _discard_draft(self) -> None:
         draft, self._draft = self._draft, None
         if draft is not None:
-            _close_quietly(draft)
-            with suppress(OSError):  # the next rewrite and the next boot remove it
-                self._disk.unlink(self._draft_path)
+            draft.discard()
 
 
 def _translated(job: Job[Value]) -> Value:
@@ -337,37 +313,19 @@ def _translated(job: Job[Value]) -> Value:
         raise refused(error) from None
 
 
-def _encoded(sequence: int, synced: int, event: bytes) -> bytes:
-    try:
-        return encode_record(sequence, synced, event)
-    except RecordTooLarge as error:
-        raise PersistenceError(str(error)) from None
-
-
 def _create(disk: Disk, path: Path, *, sync: bool) -> DiskFile:
     file = disk.open(path, "create")
     if sync:
         try:
             disk.sync_directory(path.parent)
         except OSError:
-            _close_quietly(file)
+            file.close()
             disk.unlink(path)
             raise
     return file
-
-
-def _write_all(file: DiskFile, data: bytes) -> None:
-    written = file.write(data)
-    if written != len(data):
-        raise ShortWrite(written, len(data))
 
 
 def _truncate(file: DiskFile, size: int) -> None:
     # Synced under every policy: the tail must not come back behind a record written after it.
     file.truncate(size)
     file.sync()
-
-
-def _close_quietly(file: DiskFile) -> None:
-    with suppress(OSError):  # what mattered was synced before
-        file.close()

@@ -50,17 +50,15 @@ def repair_log(disk: Disk, path: Path) -> RepairReport:
         raise
     except OSError as error:
         raise refused(error) from None
-    records = RecordLog(disk, path, file)
-    try:
-        prefix = _Prefix()
-        verdict = examine(disk, file, prefix.take)
-        turns = prefix.turns()
-        damage = prefix.fault or verdict.fault
-        after = verdict.size
-        if damage is not None:
-            keep(disk, file, path, "damaged", 0, verdict.size)
-            _, after = records.rewrite(appends(turns))
-    finally:
+    prefix = _Prefix()
+    verdict = examine(disk, file, prefix.take)
+    turns = prefix.turns()
+    damage = prefix.fault or verdict.fault
+    after = verdict.size
+    if damage is not None:
+        keep(disk, file, path, "damaged", 0, verdict.size)
+        records = RecordLog(disk, path, file)
+        _, after = records.rewrite(appends(turns))
         records.close()
     return RepairReport(
         damage=damage, turns=len(turns), bytes_before=verdict.size, bytes_after=after

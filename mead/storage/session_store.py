@@ -24,7 +24,7 @@ from mead.storage.directory import (
 )
 from mead.storage.disk import CLOSE_WAIT_MS, Disk, DiskFile, FileEntry, RealDisk
 from mead.storage.faults import refused
-from mead.storage.files import scan
+from mead.storage.files import closing, scan
 from mead.storage.journal_file import open_journal
 from mead.storage.log import RecordLog
 from mead.storage.repair import repair_log
@@ -89,10 +89,8 @@ class FileStore:
         file = self._run(partial(_open_if_there, self._disk, path))
         if file is None:
             raise SessionNotFound
-        try:
+        with closing(self._disk, file):
             scan(self._disk, file, path, fold.take)
-        finally:
-            self._run(file.close)
         return fold.turns(pause)
 
     def delete(self, session_id: str) -> bool:

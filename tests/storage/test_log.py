@@ -1,13 +1,11 @@
 """RecordLog: append, undo, sync, rewrite and read, on a disk that fails when it is told to."""
 
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import gevent
 import orjson
 import pytest
-from gevent.event import Event
 from hypothesis import Phase, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import (
@@ -19,13 +17,12 @@ from hypothesis.stateful import (
 )
 
 from mead.errors import CorruptHistory, PersistenceError
-from mead.storage.disk import RealDisk
 from mead.storage.faults import NotDurable
 from mead.storage.log import RecordLog
 from mead.storage.records import MAX_PAYLOAD_BYTES
 from tests.helpers.waiting import eventually
 from tests.storage.conversation import read_all
-from tests.storage.gate import Gate
+from tests.storage.held import HeldDisk, kill_while
 from tests.storage.simulated import SimulatedDisk
 
 PATH = Path("/simulated/a.log")
@@ -351,49 +348,12 @@ def test_a_log_reads_itself_again_without_what_was_taken_back(disk, log) -> None
 # -- killed greenlets ------------------------------------------------------------------------------
 
 
-class HeldDisk(RealDisk):
-    """A real disk whose jobs wait at a gate, in their thread, until they are let go."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.held = Event()
-        self._gates: list[Gate] = []
-        self.holding = False
-
-    def start(self, job: Callable[[], Any]) -> Any:
-        if not self.holding:
-            return super().start(job)
-        gate = Gate()
-        self._gates.append(gate)
-        self.held.set()
-
-        def waits() -> Any:
-            gate.wait()
-            return job()
-
-        return super().start(waits)
-
-    def let_go(self) -> None:
-        self.holding = False
-        for gate in self._gates:
-            gate.set()
-
-
 @pytest.fixture
 def held():
     disk = HeldDisk()
     yield disk
     disk.let_go()
     disk.close()
-
-
-def kill_while(disk: HeldDisk, work: Callable[[], object]) -> None:
-    disk.holding = True
-    greenlet = gevent.spawn(work)
-    assert disk.held.wait(5)
-    greenlet.kill(timeout=5)
-    assert greenlet.dead
-    disk.let_go()
 
 
 def test_a_kill_during_an_append_leaves_a_log_that_goes_on(held, tmp_path) -> None:
@@ -413,6 +373,15 @@ def test_a_kill_during_a_rewrite_leaves_a_log_that_goes_on(held, tmp_path) -> No
     log.close()
     assert numbers((tmp_path / "a.log").read_bytes()) == [1, 2]
     assert eventually(lambda: [path.name for path in tmp_path.iterdir()] == ["a.log"])
+
+
+def test_a_kill_while_a_log_is_opened_or_created_leaves_no_descriptor(held, tmp_path) -> None:
+    """The leak check looks for it."""
+    path = tmp_path / "a.log"
+    kill_while(held, lambda: RecordLog.create(held, path, sync=True))
+    assert eventually(path.exists)
+    held.held.clear()
+    kill_while(held, lambda: RecordLog.open(held, path, lambda _: None))
 
 
 def test_two_greenlets_that_use_a_log_at_once_wait_for_each_other(held, tmp_path) -> None:

@@ -14,6 +14,7 @@ from mead.storage.memory_store import MemoryStore
 from mead.storage.session_store import FileStore
 from mead.turn import TurnStatus
 from tests.storage.conversation import AT, completed, events_of, running, turns_of
+from tests.storage.held import HeldDisk, kill_while
 
 NOT_IDS = [
     "",
@@ -298,6 +299,21 @@ def test_a_log_left_open_by_a_killed_owner_is_taken_over(store) -> None:
     log = store.open(session_id)
     assert log.replay() == turns_of(events)
     assert store.delete(session_id) is True
+
+
+def test_a_history_killed_in_a_write_finds_on_return_what_the_file_holds(directory) -> None:
+    directory.mkdir()
+    disk = HeldDisk()
+    store = FileStore(StorageSettings(directory=directory), disk=disk)
+    log = store.create(new_session_id())
+    events = talk(log, 2)
+    turn = running("its write was under way")
+    kill_while(disk, lambda: log.write(TurnAppended(turn)))
+    assert plain(log.replay()) == plain(turns_of([*events, TurnAppended(turn)]))
+    log.write(TurnReplaced(completed(turn)))
+    assert log.replay()[-1].status is TurnStatus.COMPLETED
+    store.close()
+    disk.close()
 
 
 def test_closing_the_store_closes_what_is_open(open_store) -> None:

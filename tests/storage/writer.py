@@ -69,7 +69,10 @@ class WrongDisk(RealDisk):
 
     def open(self, path, mode):
         file = super().open(path, mode)
-        return self._kind(file._fd) if mode != "read" else file
+        if mode == "read":
+            return file
+        descriptor, file._fd = file._fd, -1
+        return self._kind(descriptor)
 
 
 DISKS = {
