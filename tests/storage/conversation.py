@@ -2,9 +2,10 @@
 
 from collections.abc import Iterable, Sequence
 from datetime import UTC, datetime
+from pathlib import Path
 
 from mead.ids import new_turn_id
-from mead.protocols import TurnAppended, TurnEvent, TurnReplaced
+from mead.protocols import TurnAppended, TurnEvent, TurnLog, TurnReplaced
 from mead.storage.damage import Scanner, Verdict
 from mead.storage.turn_events import apply_event
 from mead.turn import Turn, TurnFault, TurnStatus, utc_now
@@ -62,3 +63,21 @@ def read_all(
 def is_prefix(part: Sequence[object], whole: Sequence[object]) -> bool:
     """Whether `whole` begins with `part`."""
     return list(part) == list(whole[: len(part)])
+
+
+def plain(turns: Iterable[Turn]) -> list[tuple[object, ...]]:
+    """What a reader sees of the turns, whether they are durable or not."""
+    return [(t.id, t.input, t.output, t.status, t.finished_at, t.error) for t in turns]
+
+
+def names(directory: Path) -> list[str]:
+    """The files there."""
+    return sorted(path.name for path in directory.iterdir())
+
+
+def talk(log: TurnLog, count: int = 3) -> list[TurnEvent]:
+    """Write `count` answered turns; their events."""
+    events = events_of(count)
+    for event in events:
+        log.write(event)
+    return events
