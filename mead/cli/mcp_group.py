@@ -2,6 +2,7 @@
 
 import click
 
+from mead.cli.mcp_commands import call_command, import_command, list_command
 from mead.cli.mcp_config_command import mcp_config_command
 
 
@@ -10,4 +11,5 @@ def mcp() -> None:
     """The tool servers that Mead uses, and Mead as a server for others."""
 
 
-mcp.add_command(mcp_config_command)
+for _command in (list_command, call_command, import_command, mcp_config_command):
+    mcp.add_command(_command)

@@ -110,6 +110,11 @@ class Connection(Actor):
         self._changed_early = False
         self._waiting: list[Reply] = []
 
+    @property
+    def settled(self) -> bool:
+        """Whether an attempt has ended; one that ended with its probe is tried again otherwise."""
+        return self.state in ("ready", "refused") or (self.state == "waiting" and self._probe)
+
     # -- hooks -------------------------------------------------------------------------------------
 
     def on_start(self) -> None:

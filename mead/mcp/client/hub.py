@@ -58,6 +58,8 @@ class ServerStatus:
     name: str
     transport: str
     state: State
+    settled: bool
+    """Whether an attempt to connect has ended, one way or the other."""
     fault: str | None
     """Why it is not connected."""
     revision: str | None
@@ -224,6 +226,7 @@ class Hub(Supervisor):
             name=server.name,
             transport=server.transport,
             state="connecting" if connection is None else connection.state,
+            settled=connection is not None and connection.settled,
             fault=None if fault is None else str(fault),
             revision=None if agreement is None else agreement.version,
             server=None if agreement is None else agreement.server,
