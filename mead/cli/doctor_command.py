@@ -9,6 +9,7 @@ from typing import Final
 
 import click
 
+from mead.cli.mcp_commands import connected_to
 from mead.cli.output import json_option, print_json
 from mead.cli.runtime import settings_here
 from mead.config import Settings
@@ -33,7 +34,7 @@ class Check:
 @click.command()
 @json_option
 def doctor(as_json: bool) -> None:
-    """Check storage, slots, tokens and port; say what to do about what is not well.
+    """Check storage, slots, tool servers, tokens and port; say what to do where it is needed.
 
     Ends with 1 if anything is not.
     """
@@ -54,6 +55,7 @@ def _checks(settings: Settings) -> Iterator[Check]:
     running = _running(settings)
     yield from _storage(settings, running=running)
     yield from _slots(settings)
+    yield from _servers(settings)
     yield from _tokens(settings)
     yield _port(settings, running=running)
 
@@ -87,6 +89,22 @@ def _slots(settings: Settings) -> Iterator[Check]:
     for slot, chosen in settings.router.slots.items():
         for ok, finding in diagnose(slot, chosen):
             yield Check(f"slot {slot} ({chosen.provider})", ok, finding)
+
+
+def _servers(settings: Settings) -> Iterator[Check]:
+    if not settings.mcp.servers:
+        return
+    with connected_to(settings.mcp.servers) as hub:
+        found = hub.status()
+    for status in found:
+        area = f"tool server {status.name}"
+        if status.state != "ready":
+            yield Check(area, False, status.fault or f"is {status.state}")
+        elif status.missing:
+            missing = ", ".join(status.missing)
+            yield Check(area, False, f"does not offer what the settings list: {missing}")
+        else:
+            yield Check(area, True, f"offers its {len(status.granted)} granted tools")
 
 
 def _tokens(settings: Settings) -> Iterator[Check]:
