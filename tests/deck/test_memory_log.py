@@ -1,0 +1,171 @@
+"""The event log without a storage directory: bounded, whatever is said."""
+
+import orjson
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from mead.deck import builders
+from mead.deck.builders import DELTA_BYTES
+from mead.deck.event_log import Overtaken
+from mead.deck.events import Event
+from mead.deck.fold import apply
+from mead.deck.memory_log import MemoryEventLog
+from mead.deck.state import DeckState
+from mead.ids import new_uuid
+from tests.deck.story import Story, numbered
+
+
+def write(log, state, events) -> list[Event]:
+    told = numbered(events, state.last_sequence + 1)
+    for event in told:
+        log.append([event], sync=True)
+        apply(state, event)
+        log.compact(state)
+    return told
+
+
+def replayed(log, state, after) -> list[dict]:
+    reader = log.reader(after)
+    found: list[dict] = []
+    while events := reader.read(state.last_sequence):
+        found += map(orjson.loads, events)
+    return found
+
+
+def drain(reader, state) -> None:
+    while reader.read(state.last_sequence):
+        pass
+
+
+def covered(events: list[dict]) -> list[int]:
+    """The sequences for which the events stand."""
+    found: list[int] = []
+    for event in events:
+        first = event["payload"].get("first_sequence", event["sequence"])
+        found += range(first, event["sequence"] + 1)
+    return found
+
+
+def long_turn(deltas: int) -> list:
+    turn_id = new_uuid()
+    return [
+        builders.prompt_accepted(
+            client_message_id=f"m{turn_id}", turn_id=turn_id, text="go", route=None, origin="deck"
+        ),
+        builders.turn_started(turn_id),
+        *(builders.text_deltas(turn_id, f"<{number}>")[0] for number in range(deltas)),
+    ]
+
+
+@given(st.integers(0, 2**32))
+@settings(max_examples=30)
+def test_the_oldest_whole_turns_go_and_no_sequence_is_missing(seed):
+    log, state = MemoryEventLog(60), DeckState()
+    write(log, state, Story(seed).events(30))
+    assert len(log.entries) < 60 + 6 + 100
+    events = replayed(log, state, state.first_sequence - 1)
+    assert covered(events) == list(range(state.first_sequence, state.last_sequence + 1))
+    assert events[0]["type"] == "prompt.accepted"
+
+
+def test_a_log_of_many_turns_stays_near_its_limit():
+    log, state = MemoryEventLog(100), DeckState()
+    story = Story(1)
+    most = 0
+    for _ in range(200):
+        write(log, state, story.events(1))
+        most = max(most, len(log.entries))
+    assert most <= 160
+    assert state.first_sequence > 500
+
+
+def test_a_running_turn_longer_than_the_limit_has_its_oldest_deltas_joined():
+    log, state = MemoryEventLog(100), DeckState()
+    write(log, state, long_turn(5000))
+    assert len(log.entries) <= 111
+    events = replayed(log, state, 0)
+    assert covered(events) == list(range(1, 5003))
+    assert text_of(events) == "".join(f"<{number}>" for number in range(5000))
+
+
+@given(st.integers(0, 5002))
+@settings(max_examples=40)
+def test_a_client_inside_joined_deltas_gets_exactly_what_it_lacks(after):
+    log, state = MemoryEventLog(100), DeckState()
+    told = write(log, state, long_turn(5000))
+    events = replayed(log, state, after)
+    assert covered(events) == list(range(after + 1, 5003))
+    lacking = [event.payload["text"] for event in told[after:] if event.type == "text.delta"]
+    assert text_of(events) == "".join(lacking)
+
+
+def test_a_joined_delta_is_never_longer_than_a_delta_may_be():
+    log, state = MemoryEventLog(10), DeckState()
+    turn_id = new_uuid()
+    write(log, state, long_turn(1))
+    turn_id = state.turn.prompt.turn_id
+    for _ in range(300):
+        write(log, state, builders.text_deltas(turn_id, "é" * 1000))
+    longest = max(
+        len(event["payload"]["text"].encode())
+        for event in replayed(log, state, 0)
+        if event["type"] == "text.delta"
+    )
+    assert DELTA_BYTES - 2000 < longest <= DELTA_BYTES
+
+
+def test_deltas_are_not_joined_across_a_tool_call():
+    log, state = MemoryEventLog(10), DeckState()
+    write(log, state, long_turn(20))
+    turn_id = state.turn.prompt.turn_id
+    write(log, state, [builders.tool_call_finished(turn_id, new_uuid(), "ok", "done")])
+    for number in range(60):
+        write(log, state, builders.text_deltas(turn_id, f"({number})"))
+    types = [event["type"] for event in replayed(log, state, 0)]
+    place = types.index("tool_call.finished")
+    assert "text.delta" in types[:place]
+    assert "text.delta" in types[place:]
+
+
+def test_a_prompt_that_waits_is_never_let_go():
+    log, state = MemoryEventLog(10), DeckState()
+    write(log, state, long_turn(0))
+    turn_id = state.turn.prompt.turn_id
+    waiting = builders.prompt_accepted(
+        client_message_id="waits", turn_id=new_uuid(), text="later", route=None, origin="deck"
+    )
+    write(log, state, [waiting])
+    for _ in range(100):
+        write(log, state, [builders.policy_updated("read_only", "phone")])
+    write(log, state, [builders.turn_completed(turn_id, None, 1), *builders.metrics(turn_id, 1, 1)])
+    write(log, state, [builders.policy_updated("read_only", "phone")] * 20)
+    accepted = [e for e in replayed(log, state, state.first_sequence - 1) if "text" in e["payload"]]
+    assert accepted[-1]["payload"]["client_message_id"] == "waits"
+
+
+def test_a_reader_goes_on_in_what_it_had_and_then_in_what_there_is():
+    log, state = MemoryEventLog(50), DeckState()
+    write(log, state, Story(3).events(2))
+    reader = log.reader(0)
+    found = [orjson.loads(event) for event in reader.read(3)]
+    story = Story(4)
+    while state.first_sequence == 1:
+        write(log, state, story.events(1))
+    while events := reader.read(state.last_sequence):
+        found += map(orjson.loads, events)
+    assert covered(found) == list(range(1, state.last_sequence + 1))
+
+
+def test_a_reader_that_is_overtaken_is_told_so():
+    log, state = MemoryEventLog(50), DeckState()
+    write(log, state, Story(3).events(2))
+    reader = log.reader(0)
+    reader.read(3)
+    write(log, state, Story(4).events(40))
+    with pytest.raises(Overtaken):
+        drain(reader, state)
+
+
+def text_of(events: list[dict]) -> str:
+    return "".join(e["payload"]["text"] for e in events if e["type"] == "text.delta")
