@@ -1,0 +1,81 @@
+// The beginning: who may come in, which conversation is open, and who tells whom.
+
+import { Api } from "./net/api.js";
+import { forgetToken, keepToken, readField, signIn, takeCode, token } from "./net/auth.js";
+import { Tabs } from "./net/tabs.js";
+import { chooseLanguage, t } from "./i18n/index.js";
+import { applyTheme, onPrefs, prefs, reloadPrefs } from "./ui/prefs.js";
+import { h } from "./ui/dom.js";
+import { Page } from "./page.js";
+import { SignIn } from "./views/signin.js";
+
+const code = takeCode(); // before anything else, so that it is nowhere else
+const root = document.getElementById("app");
+let page = null;
+let signInView = null;
+
+const api = new Api(token, () => signedOut());
+const tabs = new Tabs(
+  {
+    signedOut: () => signedOut({ tell: false }),
+    list: () => page?.refreshList(),
+    draft: ({ sessionId, text }) => page?.otherDraft(sessionId, text),
+    prefs: () => reloadPrefs(),
+    wantsToken: ({ id }) => page?.offerToken(id, () => tabs.grant(id)),
+    tokenSettled: (id) => page?.tokenSettled(id),
+  },
+  token,
+);
+
+function look() {
+  chooseLanguage(prefs().language);
+  applyTheme();
+}
+
+onPrefs(() => {
+  look();
+  page?.translate();
+  signInView?.render();
+});
+
+function showPage() {
+  signInView = null;
+  page = new Page(root, { api, tabs, signOut: () => signedOut() });
+  page.start();
+}
+
+function showSignIn(fault = null) {
+  document.title = `${t("signIn")} \u2013 Mead`;
+  const place = h("div", {});
+  root.replaceChildren(place);
+  signInView = new SignIn(place, { signIn: (text) => enter(readField(text)) });
+  signInView.fault = fault;
+  tabs.askForToken((given) => {
+    if (!signInView) return;
+    keepToken(given);
+    showPage();
+  });
+}
+
+async function enter(what) {
+  const fault = await signIn(api, what);
+  if (fault === null) showPage();
+  else if (signInView) signInView.fault = fault;
+  else showSignIn(fault);
+}
+
+// By the reader, by another tab, or because the token is not taken any more. Drafts stay.
+function signedOut({ tell = true } = {}) {
+  forgetToken();
+  if (tell) tabs.tell("signedOut");
+  page?.leave();
+  page = null;
+  if (!signInView) showSignIn();
+}
+
+look();
+if (code) await enter({ code });
+else if (token()) showPage();
+else showSignIn();
+document.documentElement.dataset.ready = "";
+performance.mark("mead-interactive");

@@ -1,0 +1,123 @@
+// The text of an answer: Markdown that grows without touching what is finished.
+
+import { MarkdownStream } from "../markdown/stream.js";
+import { newParser, signature } from "../markdown/parser.js";
+import { CodeBlock, renderBlock } from "../markdown/render.js";
+import { arrange, h } from "../ui/dom.js";
+
+const md = newParser();
+const LEAST_MS = 50;
+const REST_FACTOR = 6; // a flush that took 20 ms is followed by 120 ms for everything else
+
+export class AnswerText {
+  element = h("div", { class: "prose" });
+  #stream = new MarkdownStream(md);
+  #final = []; // { node, signature }
+  #tail = []; // nodes that may still change
+  #code = null; // a CodeBlock that grows
+  #taken = 0;
+  #nextAt = 0;
+  #isDone = false;
+
+  // `part.text` has grown, or the part is over. Gives the milliseconds until it wants to be called
+  // again, or null if everything is shown.
+  update(part, isOver) {
+    if (this.#isDone) return null;
+    if (part.text.length > this.#taken) {
+      this.#stream.append(part.text.slice(this.#taken));
+      this.#taken = part.text.length;
+    } else if (!isOver) return null;
+    const now = performance.now();
+    if (!isOver && now < this.#nextAt) return this.#nextAt - now;
+    if (isOver) this.#finish();
+    else this.#flush();
+    const took = performance.now() - now;
+    this.#nextAt = performance.now() + Math.max(LEAST_MS, REST_FACTOR * took);
+    return null;
+  }
+
+  #flush() {
+    const { steps, tail } = this.#stream.flush();
+    for (const step of steps) {
+      if (step.tokens) this.#addFinal(renderBlock(step.tokens), signature(step.tokens));
+      else this.#growCode(step);
+    }
+    this.#showTail(tail);
+  }
+
+  #addFinal(node, sign) {
+    const before = this.#tail[0] ?? null;
+    this.element.insertBefore(node, before?.parentNode === this.element ? before : null);
+    this.#final.push({ node, signature: sign });
+  }
+
+  #growCode({ code, info, closed }) {
+    if (!this.#code) {
+      this.#clearTail();
+      this.#code = new CodeBlock(info);
+      this.element.append(this.#code.element);
+    }
+    if (!closed) return this.#code.grow(code);
+    this.#code.close(code);
+    this.#final.push({ node: this.#code.element, signature: codeSignature(info, code) });
+    this.#code = null;
+  }
+
+  // While the reader's selection touches the tail it is only added to: its nodes stay.
+  #showTail(blocks) {
+    if (this.#code || selectionTouches(this.#tail)) return;
+    const old = this.#tail;
+    this.#tail = blocks.map((block) => renderBlock(block.tokens));
+    const reused = this.#tail.map((node, at) => (old[at] && sameShape(old[at], node) ? old[at] : node));
+    this.#tail = reused;
+    for (const node of old) if (!reused.includes(node)) node.remove();
+    for (const node of reused) if (node.parentNode !== this.element) this.element.append(node);
+  }
+
+  #clearTail() {
+    for (const node of this.#tail) node.remove();
+    this.#tail = [];
+  }
+
+  // The whole text once more: what was shown meanwhile is kept wherever it is the same.
+  #finish() {
+    this.#isDone = true;
+    const shown = new Map();
+    for (const { node, signature: sign } of this.#final) {
+      if (!shown.has(sign)) shown.set(sign, []);
+      shown.get(sign).push(node);
+    }
+    if (this.#code) shown.set(codeSignature(this.#code.language, this.#code.source), [this.#code.element]);
+    const wanted = this.#stream.finish().map((block) => {
+      const [first] = block.tokens;
+      const sign = first.type === "fence" ? codeSignature(first.info.trim(), first.content) : block.signature;
+      return shown.get(sign)?.shift() ?? this.#reuseTail(block) ?? renderBlock(block.tokens);
+    });
+    arrange(this.element, wanted);
+    this.#final = this.#tail = [];
+    this.#code = null;
+  }
+
+  #reuseTail(block) {
+    const node = renderBlock(block.tokens);
+    const at = this.#tail.findIndex((one) => one.isEqualNode(node));
+    return at < 0 ? node : this.#tail.splice(at, 1)[0];
+  }
+}
+
+const codeSignature = (info, code) => `code\u0001${info.trim()}\u0001${code}`;
+
+// A paragraph whose only text grew is written into, so that the node stays the reader's.
+function sameShape(old, node) {
+  if (old.isEqualNode(node)) return true;
+  const plain = (one) => one.tagName === "P" && one.childNodes.length === 1 && one.firstChild.nodeType === 3;
+  if (!plain(old) || !plain(node) || !node.textContent.startsWith(old.textContent)) return false;
+  old.firstChild.appendData(node.textContent.slice(old.textContent.length));
+  return true;
+}
+
+function selectionTouches(nodes) {
+  const selection = getSelection();
+  if (!selection || selection.isCollapsed) return false;
+  return nodes.some((node) => selection.containsNode(node, true));
+}

@@ -1,0 +1,102 @@
+// What the models were sent and what came back: totals, days, and the latest turns.
+
+import { visible } from "../core/text.js";
+import { dateTime, day, duration, number, t } from "../i18n/index.js";
+import { html, nothing, render } from "../ui/html.js";
+import { icon } from "../ui/icons.js";
+import { chart } from "./chart.js";
+import { Dialog } from "./dialog.js";
+
+const EVERY_MS = 30_000;
+
+export class Usage {
+  #dialog = new Dialog("usage");
+  #timer = null;
+  #data = null;
+
+  constructor(load) {
+    this.load = load;
+    this.#dialog.onClose = () => clearTimeout(this.#timer);
+  }
+
+  open() {
+    this.#render();
+    this.#dialog.open(t("usage"));
+    this.refresh();
+  }
+
+  // Also called when a turn has ended.
+  async refresh() {
+    if (!this.#dialog.isOpen) return;
+    clearTimeout(this.#timer);
+    this.#timer = setTimeout(() => this.refresh(), EVERY_MS);
+    try {
+      this.#data = await this.load();
+    } catch {
+      this.#data ??= { failed: true };
+    }
+    this.#render();
+  }
+
+  #render() {
+    const data = this.#data;
+    const content = !data ? t("loading") : data.failed ? t("usageFailed") : this.#content(data);
+    render(html`${content}`, this.#dialog.body);
+  }
+
+  #content({ totals, routes, days, recent }) {
+    return html`
+      <dl class="totals">
+        ${total(t("turns"), number(totals.turns))}
+        ${total(t("failedTurns"), number(totals.failed))}
+        ${total(t("tokensIn"), number(totals.input_tokens))}
+        ${total(t("tokensOut"), number(totals.output_tokens))}
+        ${total(t("toolCalls"), number(totals.tool_calls))}
+      </dl>
+      <h3>${t("byModel")}</h3>
+      ${table(
+        [t("route"), t("model"), t("turns"), t("failedTurns"), t("tokensIn"), t("tokensOut")],
+        routes.map((row) => [
+          html`<span class="chip ${row.route}">${icon(row.route === "local" ? "house" : "cloud")}${t(`route.${row.route}`)}</span>`,
+          [row.provider, row.model].filter(Boolean).map(visible).join(" "),
+          ...counts(row),
+        ]),
+      )}
+      <h3>${t("perDay")}</h3>
+      ${chart(days)}
+      <details><summary>${t("asTable")}</summary>
+        ${table(
+          [t("day"), t("turns"), t("failedTurns"), t("tokensIn"), t("tokensOut")],
+          [...days].reverse().map((row) => [day(row.day, { dateStyle: "medium" }), ...counts(row)]),
+        )}
+      </details>
+      <h3>${t("latest")}</h3>
+      ${table(
+        [t("when"), t("route"), t("model"), t("tokensIn"), t("tokensOut"), t("took")],
+        recent.map((row) => [
+          dateTime(row.at),
+          html`${t(`route.${row.route}`)}${row.status === "error" ? html` <span class="chip risk">${t("failedOne")}</span>` : nothing}`,
+          visible(row.model ?? row.provider ?? ""),
+          number(row.input_tokens),
+          number(row.output_tokens),
+          duration(row.duration_ms),
+        ]),
+      )}
+      <p class="meta">${t("usageNote")}</p>
+    `;
+  }
+}
+
+const total = (name, value) => html`<div><dt>${name}</dt><dd>${value}</dd></div>`;
+
+const counts = (row) => [row.turns, row.failed, row.input_tokens, row.output_tokens].map(number);
+
+const table = (heads, rows) =>
+  rows.length
+    ? html`<div class="table-box" tabindex="0" role="group" aria-label=${t("table")}>
+        <table>
+          <thead><tr>${heads.map((head) => html`<th scope="col">${head}</th>`)}</tr></thead>
+          <tbody>${rows.map((cells) => html`<tr>${cells.map((cell) => html`<td>${cell}</td>`)}</tr>`)}</tbody>
+        </table>
+      </div>`
+    : html`<p class="meta">${t("nothingYet")}</p>`;
