@@ -48,6 +48,7 @@ def create_app(
     app.url_map.strict_slashes = app.url_map.merge_slashes = False  # never a redirect
     app.config["PROVIDE_AUTOMATIC_OPTIONS"] = False
     app.cli.add_command(mead_group)
+    app.extensions["mead.directory"] = Path(__file__).parent
     try:
         settings = settings or served.get() or load_settings(os.environ, Path(__file__).parent)
         _add_faces(app, settings, runtime or Mead(settings), more_tools)

@@ -90,6 +90,14 @@ class Mead:
         self._parts.tree.on_end(self._tree_ended)
         return self
 
+    def check(self) -> None:
+        """Find out whether `start` would be refused, without starting and without the lock.
+
+        Creates the storage directory if it is absent.  Raises ConfigurationError, PersistenceError.
+        Blocks on: disk, DNS and network, bounded.
+        """
+        self._parts.check()
+
     def stop(self) -> None:
         """Stop every part in reverse order and let go of the storage directory.  Idempotent.
 
@@ -191,9 +199,16 @@ class Mead:
             route=arguments.route(route),
             tools=arguments.tools(tools),
             interaction=arguments.interaction(interaction),
-            on_text=on_text,
+            on_text=arguments.on_text(on_text),
         )
-        receipt: TurnReceipt = self._ask_server(session_id, message)
+        pair = self._pair(session_id)
+        if pair.activity.leaving:
+            raise SessionStopped("the session makes room for another; resume it")
+        pair.activity.submitting += 1
+        try:
+            receipt: TurnReceipt = _ask(lambda: pair.server, pair, message)
+        finally:
+            pair.activity.submitting -= 1
         return receipt
 
     def cancel_turn(self, session_id: str, turn_id: str | None = None) -> None:
@@ -203,7 +218,8 @@ class Mead:
         """
         if turn_id is not None:
             arguments.turn_id(turn_id)
-        self._ask_server(session_id, Cancel(turn_id))
+        pair = self._pair(session_id)
+        _ask(lambda: pair.server, pair, Cancel(turn_id))
 
     def history(self, session_id: str) -> list[Turn]:
         """The turns in order, oldest first, of a running or a stored conversation.
@@ -330,11 +346,11 @@ class Mead:
         self._pool()
         return self._parts.tree.registry.lookup(id_)
 
-    def _ask_server(self, session_id: str, message: object) -> Any:
+    def _pair(self, session_id: str) -> SessionSupervisor:
         pair = self._running(session_id)
         if pair is None:
             raise SessionNotFound
-        return _ask(lambda: pair.server, pair, message)
+        return pair
 
     def _tree_ended(self, exit_: Exit) -> None:
         if self._started:

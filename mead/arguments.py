@@ -3,6 +3,7 @@
 Each returns the value with its type known, or raises the MeadError that says what is allowed.
 """
 
+from collections.abc import Callable
 from typing import Final, cast, get_args
 
 from mead.errors import InvalidInput, InvalidInteraction, InvalidRoute, SessionNotFound
@@ -72,6 +73,13 @@ def interaction(value: object) -> Interaction | None:
     if value is not None and not isinstance(value, Interaction):
         raise InvalidInteraction
     return value
+
+
+def on_text(value: object) -> Callable[[str], None] | None:
+    """A callable that takes text, or None."""
+    if value is not None and not callable(value):
+        raise InvalidInput(f"on_text must be callable, not {type(value).__name__}")
+    return cast("Callable[[str], None] | None", value)
 
 
 def turn_timeout_ms(value: object, default: int) -> int:

@@ -3,6 +3,7 @@
 import logging
 from collections.abc import Callable, Mapping
 from contextlib import ExitStack
+from typing import Any, Literal
 
 from mead.actors.exits import Child
 from mead.actors.green import is_patched
@@ -22,6 +23,7 @@ from mead.providers.factory import boot_check, build_provider
 from mead.router.router import Router
 from mead.sessions.echo import EchoHandler
 from mead.storage import lock
+from mead.storage.directory import probe_directory
 from mead.storage.memory_store import MemoryStore
 from mead.storage.session_store import FileStore
 from mead.tree import CurrentHub, Tree
@@ -62,14 +64,18 @@ class Parts:
                     hub=CurrentHub(lambda: self.tree),
                     tasks=self._tool_tasks,
                     classifier=settings.router.classifier,
-                    default_route=settings.runtime.default_route,
+                    default_route=_default(
+                        settings,
+                        "default_route",
+                        "local" if set(self._providers) == {"local"} else "auto",
+                    ),
                     sender=sender,
                 ),
                 "echo": EchoHandler(),
                 **configured(settings.runtime.handlers),
                 **(handlers or {}),
             },
-            default=settings.runtime.turn_handler,
+            default=_default(settings, "turn_handler", "router" if self._providers else "echo"),
         )
 
     def start(self, lock_wait_ms: float) -> None:
@@ -88,6 +94,12 @@ class Parts:
             held.callback(self.tree.stop)
             self.tree.start()
             self._held = held.pop_all()
+
+    def check(self) -> None:
+        """What `start` refuses, the lock aside.  See Mead.check."""
+        self._check_slots()
+        if self._settings.storage.directory is not None:
+            probe_directory(self._settings.storage.directory)
 
     def stop(self) -> None:
         """Stop the tree and let go of the storage directory.  See Mead.stop."""
@@ -165,3 +177,11 @@ class Parts:
         directory = self._settings.storage.directory
         assert directory is not None  # noqa: S101 - see _new_tree
         return ControlServer(directory, self._control_calls()).start()
+
+
+def _default(
+    settings: Settings, name: Literal["turn_handler", "default_route"], filled: Any
+) -> Any:
+    """What somebody chose, else what follows from the slots, those filled in code included."""
+    chosen = settings.sources.get(f"runtime.{name}", "default") != "default"
+    return getattr(settings.runtime, name) if chosen else filled

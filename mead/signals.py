@@ -10,6 +10,8 @@ from typing import Final
 
 from blinker import Namespace, Signal
 
+from mead.actors.green import Killed
+
 log = logging.getLogger(__name__)
 
 _namespace: Final = Namespace()
@@ -29,6 +31,8 @@ def emit(signal: Signal, sender: object, **fields: object) -> None:
     for receiver in list(signal.receivers_for(sender)):
         try:
             receiver(sender, **fields)
-        except Exception as error:  # noqa: BLE001 - a receiver's fault is the receiver's alone
+        except Killed:  # the turn itself is told to end
+            raise
+        except BaseException as error:  # noqa: BLE001 - a receiver's fault is the receiver's alone
             name = getattr(receiver, "__qualname__", type(receiver).__name__)
             log.warning("signal receiver %s failed: %s", name, type(error).__name__)

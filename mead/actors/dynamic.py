@@ -1,6 +1,7 @@
 """A supervisor for children that come and go.  OTP's DynamicSupervisor, `restart: :temporary`."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Generator
+from contextlib import contextmanager
 from typing import Final, Generic, TypeVar
 
 from mead.actors.exits import NORMAL, Child, Lifetime
@@ -37,24 +38,36 @@ class DynamicSupervisor(Lifetime, Generic[CHILD]):
         """The child under that key, or None."""
         return self._children.get(key)
 
-    def start_child(self, key: str, start: Callable[[], CHILD]) -> CHILD:
-        """Start a child under `key`.
+    @contextmanager
+    def reserve(self) -> Generator[None]:
+        """Hold a place while the block prepares a child (it may wait, on the disk say).
 
-        A place is held while `start` runs, since it may wait (on the disk, say).
-        Raises TooManyChildren, and what `start` raises.
+        Raises TooManyChildren, also after a `stop`.
         """
         if self._stopping or len(self) >= self.max_children:
             raise TooManyChildren(self.name)
         self._reserved += 1
         try:
-            child = start()
+            yield
         finally:
             self._reserved -= 1
-        if self._stopping:  # stopped meanwhile
+
+    def adopt(self, key: str, child: CHILD) -> None:
+        """Take a child that was started under a reserved place.
+
+        Raises TooManyChildren when the supervisor was stopped meanwhile; the child is ended then.
+        """
+        if self._stopping:
             child.stop(SHUTDOWN_MS)
             raise TooManyChildren(self.name)
         self._children[key] = child
         child.on_end(lambda _: self._forget(key, child))
+
+    def start_child(self, key: str, start: Callable[[], CHILD]) -> CHILD:
+        """Start a child under `key`.  Raises TooManyChildren, and what `start` raises."""
+        with self.reserve():
+            child = start()
+            self.adopt(key, child)
         return child
 
     def stop_child(self, key: str, timeout_ms: float = SHUTDOWN_MS) -> bool:

@@ -145,22 +145,23 @@ class Supervisor(Lifetime):
         del self._children[id_]
         if spec.restart == "temporary" or (spec.restart == "transient" and exit_.kind == "normal"):
             return
-        log.warning("%s: %s ended (%s) and is restarted", self.name, id_, exit_.cause)
-        self._restart(index)
+        self._restart(index, exit_)
 
-    def _restart(self, index: int) -> None:
+    def _restart(self, index: int, exit_: Exit) -> None:
+        id_ = self._specs[index].id
         last = index + 1 if self._strategy == "one_for_one" else len(self._specs)
         affected = self._specs[index:last]
         while self._window.allows(time.monotonic()):
+            log.warning("%s: %s ended (%s) and is restarted", self.name, id_, exit_.cause)
             self._stop_children(affected)
             try:
                 for spec in affected:
                     self._start_child(spec)
             except Exception as error:  # noqa: BLE001 - a failed start counts as one more restart
-                log.warning("%s: a restart failed: %s", self.name, type(error).__name__)
+                exit_ = Exit("crashed", error)
                 continue
             return
-        log.error("%s: its children ended too often; it gives up", self.name)
+        log.error("%s: %s ended (%s) once too often; it gives up", self.name, id_, exit_.cause)
         self._stopping = True
         self._stop_children(self._specs)
         self._finish(Exit("crashed", GaveUp(self.name)))

@@ -9,6 +9,7 @@ from typing import Final
 
 import click
 import orjson
+from flask import current_app, has_app_context
 
 from mead.cli.output import json_option, print_json
 from mead.config import Settings, effective, load_settings
@@ -58,7 +59,8 @@ def _settings(checked: Path | None) -> Settings:
     environ = dict(os.environ)
     if checked is not None:
         environ["MEAD_CONFIG"] = str(checked.absolute())
-    return load_settings(environ, Path.cwd())
+    directory = current_app.extensions["mead.directory"] if has_app_context() else Path.cwd()
+    return load_settings(environ, directory)
 
 
 def _cell(value: object) -> str:

@@ -8,6 +8,8 @@ import click
 
 from mead.cli.output import json_option, print_json, print_table
 from mead.cli.runtime import connected
+from mead.control.client import ControlClient
+from mead.errors import SessionNotFound
 from mead.export import ExportFormat
 from mead.turn import Turn, iso_ms
 
@@ -43,6 +45,10 @@ def show(session: str, as_json: bool) -> None:
     with connected() as runtime:
         turns = runtime.history(session)
         running = any(e.session_id == session and e.running for e in runtime.list_sessions())
+        try:
+            usage = runtime.session_usage(session)
+        except SessionNotFound:  # it has spent nothing
+            usage = {}
     summary = {
         "session_id": session,
         "running": running,
@@ -51,6 +57,8 @@ def show(session: str, as_json: bool) -> None:
         "started_at": iso_ms(turns[0].started_at) if turns else None,
         "last_turn_at": iso_ms(turns[-1].started_at) if turns else None,
         "last_status": turns[-1].status.value if turns else None,
+        "input_tokens": usage.get("input_tokens", 0),
+        "output_tokens": usage.get("output_tokens", 0),
     }
     if as_json:
         print_json(summary)
@@ -89,6 +97,10 @@ def _print_turn(turn: Turn) -> None:
 def resume(session: str) -> None:
     """Start a stored conversation again in the running Mead."""
     with connected() as runtime:
+        if not isinstance(runtime, ControlClient):
+            raise click.ClickException(
+                "no Mead runs here; start it (make run), or use chat SESSION"
+            )
         click.echo(runtime.resume_session(session))
 
 

@@ -9,7 +9,14 @@ import click
 from mead.cli.output import json_option, print_json
 from mead.cli.runtime import Runtime, connected
 from mead.cli.terminal import TerminalInteraction, read_line
-from mead.errors import AlreadyRunning, MeadError, SessionNotFound, TurnError
+from mead.errors import (
+    AlreadyRunning,
+    Busy,
+    InvalidInput,
+    MeadError,
+    SessionNotFound,
+    TurnError,
+)
 from mead.protocols import TurnReceipt
 
 route_option = click.option(
@@ -103,6 +110,8 @@ def _turn(
         click.secho("\n[cancelled]", err=True)
     except TurnError as error:
         click.secho(f"\n{error.turn_code}: {error.message}", err=True)
+    except (InvalidInput, Busy) as error:
+        click.secho(f"{error.code}: {error.message}", err=True)
     else:
         _finish(receipt, person)
 

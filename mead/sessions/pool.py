@@ -2,7 +2,7 @@
 
 import logging
 from collections.abc import Callable, Generator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 
 from mead.actors.dynamic import DynamicSupervisor, TooManyChildren
 from mead.actors.green import RLock
@@ -49,7 +49,9 @@ class SessionPool(DynamicSupervisor[SessionSupervisor]):
         Raises TooManySessions, PersistenceError.  Blocks on: disk.
         """
         session_id = new_session_id()
-        self._start(session_id, self._store.create, handler, turn_timeout_ms)
+        with self._place():
+            turn_log = self._store.create(session_id)
+            self._start(session_id, turn_log, handler, turn_timeout_ms)
         return session_id
 
     def resume_session(self, session_id: str, handler: TurnHandler, turn_timeout_ms: int) -> None:
@@ -61,7 +63,9 @@ class SessionPool(DynamicSupervisor[SessionSupervisor]):
         with self.exclusive(session_id):
             if self.get(session_id) is not None:
                 raise AlreadyRunning
-            self._start(session_id, self._store.open, handler, turn_timeout_ms)
+            turn_log = self._store.open(session_id)  # before anyone is asked to make room for it
+            with closed_on_error(turn_log), self._place():
+                self._start(session_id, turn_log, handler, turn_timeout_ms)
 
     def stop_session(self, session_id: str) -> bool:
         """Stop it; False when it does not run.  On return its id is free again."""
@@ -90,14 +94,10 @@ class SessionPool(DynamicSupervisor[SessionSupervisor]):
                 self._locks[session_id] = (lock, users - 1)
 
     def _start(
-        self,
-        session_id: str,
-        open_log: Callable[[str], TurnLog],
-        handler: TurnHandler,
-        turn_timeout_ms: int,
+        self, session_id: str, turn_log: TurnLog, handler: TurnHandler, turn_timeout_ms: int
     ) -> None:
-        def start() -> SessionSupervisor:
-            turn_log = open_log(session_id)
+        """Start the pair over its open log, in a place that is held."""
+        with closed_on_error(turn_log):
             pair = SessionSupervisor(
                 session_id,
                 turn_log,
@@ -106,30 +106,55 @@ class SessionPool(DynamicSupervisor[SessionSupervisor]):
                 max_turns=self._max_turns,
                 turns=self._turns,
             )
-            try:
-                pair.start()
-            except BaseException:
-                turn_log.close()
-                raise
-            pair.on_end(lambda _: turn_log.close())
-            return pair
-
-        self._make_room()
+            pair.start()
+        pair.on_end(lambda _: turn_log.close())
         try:
-            pair = self.start_child(session_id, start)
+            self.adopt(session_id, pair)
         except TooManyChildren:
             raise TooManySessions from None
         self._registry.register(session_id, pair)
 
-    def _make_room(self) -> None:
-        if not self._makes_room or len(self) < self.max_children:
-            return
+    @contextmanager
+    def _place(self) -> Generator[None]:
+        """Hold a place, made by stopping the longest-idle session if need be.
+
+        Raises TooManySessions when every session is busy or attached.  Each turn of the loop stops
+        another session, because a place that was made may be taken by somebody else.
+        """
+        with ExitStack() as held:
+            while not self._reserved_in(held):
+                longest = self._longest_idle()
+                if longest is None:
+                    raise TooManySessions
+                # Chosen and marked without yielding: nobody else chooses it, no turn gets in.
+                longest.activity.leaving = True
+                log.info("session %s is idle and makes room for another", longest.session_id)
+                self.stop_session(longest.session_id)
+            yield
+
+    def _reserved_in(self, held: ExitStack) -> bool:
+        try:
+            held.enter_context(self.reserve())
+        except TooManyChildren:
+            return False
+        return True
+
+    def _longest_idle(self) -> SessionSupervisor | None:
+        if not self._makes_room or self._stopping:
+            return None
         idle = [
             pair
-            for id_, pair in self.children.items()
-            if not pair.activity.busy and not self._is_attached(id_)
+            for session_id, pair in self._children.items()
+            if pair.activity.idle and not self._is_attached(session_id)
         ]
-        if idle:
-            longest = min(idle, key=lambda pair: pair.activity.since)
-            log.info("session %s is idle and makes room for another", longest.session_id)
-            self.stop_session(longest.session_id)
+        return min(idle, key=lambda pair: pair.activity.since, default=None)
+
+
+@contextmanager
+def closed_on_error(turn_log: TurnLog) -> Generator[None]:
+    """Close the log when the block raises: nobody else will."""
+    try:
+        yield
+    except BaseException:
+        turn_log.close()
+        raise

@@ -44,6 +44,9 @@ log = logging.getLogger(__name__)
 WAITING_LIMIT: Final = 10
 """Turns that may wait behind the running one (SPEC section 3)."""
 
+MAXIMUM_OUTPUT_BYTES: Final = 2 * 1024 * 1024
+"""Several times what any model writes in one turn; even escaped it fits a record of the store."""
+
 
 class Submit(NamedTuple):
     """Run a turn.  Answers a TurnReceipt; raises Busy, PersistenceError, TurnError."""
@@ -73,13 +76,25 @@ class _TurnExpired(NamedTuple):
 
 
 class Activity:
-    """Whether a session runs a turn and since when it does or does not; its server writes it."""
+    """Whether a session may be stopped to make room; read and written without yielding.
 
-    __slots__ = ("busy", "since")
+    `submitting` counts the callers that are about to hand over a turn or wait for one, so that a
+    turn on its way in is seen before the server has read it.
+    """
+
+    __slots__ = ("busy", "leaving", "since", "submitting")
 
     def __init__(self) -> None:
         self.busy = False
+        self.leaving = False
+        """Whether it was chosen to make room: it takes no more turns."""
+        self.submitting = 0
         self.since = time.monotonic()
+
+    @property
+    def idle(self) -> bool:
+        """Whether nothing would be lost by stopping it."""
+        return not (self.busy or self.leaving or self.submitting)
 
     def set(self, *, busy: bool) -> None:
         """Note a change, or the start of another turn."""
@@ -175,7 +190,11 @@ class SessionServer(Actor):
 
     def _submit(self, submit: Submit, reply: Reply) -> object:
         if self._running is None:
-            self._begin(submit, reply)
+            try:
+                self._begin(submit, reply)
+            except MeadError:
+                self._activity.set(busy=False)
+                raise
         elif len(self._waiting) >= WAITING_LIMIT:
             raise Busy
         else:
@@ -184,6 +203,7 @@ class SessionServer(Actor):
 
     def _begin(self, submit: Submit, reply: Reply) -> None:
         """Record the turn and start its task.  Raises PersistenceError, InvalidInput."""
+        self._activity.set(busy=True)
         turn = Turn(id=submit.turn_id, input=submit.text, started_at=utc_now())
         earlier = self._history.call(Append(turn, submit.id_was_given), None)
         running = self._running = _Running(turn, reply)
@@ -205,7 +225,6 @@ class SessionServer(Actor):
             on_end=lambda outcome: ref.cast(_TurnEnded(turn.id, outcome)),
         )
         self.link(running.task)
-        self._activity.set(busy=True)
 
     def _end(self, result: str | TurnError) -> None:
         """Close the running turn, tell its submitter, start the next."""
@@ -259,13 +278,24 @@ class SessionServer(Actor):
 def _result(outcome: Outcome[str]) -> str | TurnError:
     """What a task's end means: the text, or why there is none."""
     if outcome.error is None:
-        if isinstance(outcome.value, str):
-            return outcome.value
-        return TurnFailed("bad_output", "the turn handler returned something that is not text")
+        return _checked(outcome.value)
     if isinstance(outcome.error, TurnError):
         return outcome.error
     log.warning("a turn handler crashed: %s", type(outcome.error).__name__)
     return TurnFailed("handler_crashed", "the turn handler crashed")
+
+
+def _checked(output: object) -> str | TurnFailed:
+    """The output if it is text that can be kept and sent."""
+    if not isinstance(output, str):
+        return TurnFailed("bad_output", "the turn handler returned something that is not text")
+    try:
+        size = len(output.encode())
+    except UnicodeEncodeError:
+        return TurnFailed("bad_output", "the turn handler returned text that is not Unicode")
+    if size > MAXIMUM_OUTPUT_BYTES:
+        return TurnFailed("bad_output", f"the answer has more than {MAXIMUM_OUTPUT_BYTES} bytes")
+    return output
 
 
 _STATUS: Final[dict[type[TurnError], TurnStatus]] = {

@@ -1,12 +1,14 @@
 """One conversation's turns: order, queue, deadline, cancel, and every way a handler can fail."""
 
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import gevent
 import pytest
 
-from mead import Mead, errors
+from mead import Mead, errors, signals
+from mead.protocols import ModelReply
 from mead.turn import Turn, TurnStatus
 from tests.helpers.puppet import Puppet
 from tests.helpers.waiting import eventually
@@ -104,6 +106,24 @@ def test_a_failing_handler_fails_that_turn_alone(
     assert (first.error.code, first.error.message) == (reason, message)
     assert first.output is None
     assert "nobody may see" not in caplog.text
+
+
+@pytest.mark.parametrize("output", ["half \ud800", "x" * (2 * 1024 * 1024 + 1)])
+def test_an_answer_that_cannot_be_kept_fails_the_turn_and_the_session_goes_on(
+    tmp_path: Path, output: str
+) -> None:
+    class Odd:
+        def handle_turn(self, history: Any, text: str, context: Any) -> str:
+            return output
+
+    with Mead({"storage": {"directory": str(tmp_path / "var")}}) as mead:
+        session_id = mead.start_session(handler=Odd())
+        with pytest.raises(errors.TurnFailed) as failed:
+            mead.submit_turn(session_id, "x")
+        assert failed.value.reason == "bad_output"
+        assert statuses(mead, session_id) == ["failed"]
+        assert mead.export_session(session_id)
+        assert mead.compact_session(session_id)
 
 
 def test_what_a_failed_turn_learned_stays_on_it(mead: Mead) -> None:
@@ -212,6 +232,7 @@ def test_a_turn_goes_on_when_its_caller_goes_away(mead: Mead, puppet: Puppet) ->
         ({"text": "x", "tools": "all"}, errors.InvalidInput),
         ({"text": "x", "interaction": object()}, errors.InvalidInteraction),
         ({"text": "x", "turn_id": "nope"}, errors.InvalidInput),
+        ({"text": "x", "on_text": 5}, errors.InvalidInput),
     ],
 )
 def test_bad_arguments_are_refused_before_anything_is_recorded(
@@ -311,3 +332,34 @@ def test_two_meads_work_side_by_side(puppet: Puppet) -> None:
         for mead, foreign in ((one, in_two), (two, in_one)):
             with pytest.raises(errors.SessionNotFound):
                 mead.history(foreign)
+
+
+class Fixed:
+    """A provider made in code."""
+
+    name, model, host = "fixed", "m", None
+
+    def complete(self, request: Any) -> ModelReply:
+        return ModelReply(text="from the provider", stop_reason="end_turn")
+
+
+def test_slots_filled_in_code_count_as_filled() -> None:
+    with Mead(providers={"local": Fixed()}) as mead:
+        receipt = mead.submit(mead.start_session(), "Explain why the sky is blue")
+        assert receipt.output == "from the provider"
+        assert receipt.turn.facts.route_source == "default"
+    with Mead(providers={"cloud": Fixed()}) as mead:
+        receipt = mead.submit(mead.start_session(), "Explain why the sky is blue")
+        assert receipt.turn.facts.route == "cloud"
+    with Mead({"runtime": {"turn_handler": "echo"}}, providers={"local": Fixed()}) as mead:
+        assert mead.submit_turn(mead.start_session(), "x") == "x"
+
+
+@pytest.mark.parametrize("error", [ValueError(), SystemExit(1), gevent.Timeout(1)])
+def test_a_receiver_that_raises_reaches_neither_turn_nor_ledger(error: BaseException) -> None:
+    def broken(sender: object, **fields: object) -> None:
+        raise error
+
+    with Mead(providers={"local": Fixed()}) as mead, signals.route.connected_to(broken, mead):
+        assert mead.submit_turn(mead.start_session(), "x") == "from the provider"
+        assert mead.usage()["totals"]["turns"] == 1
