@@ -159,21 +159,23 @@ def encode(message: Message) -> bytes:
 
 def to_shape(message: Message) -> dict[str, Any]:
     """The message as a JSON value; params and data that are None are left out."""
+    if isinstance(message, Response):
+        return {"jsonrpc": "2.0", "id": message.id, "result": message.result}
+    if isinstance(message, Failure):
+        return _failure_shape(message)
+    shape: dict[str, Any] = {"jsonrpc": "2.0", "method": message.method}
+    if isinstance(message, Request):
+        shape["id"] = message.id
+    _put(shape, "params", message.params)
+    return shape
+
+
+def _failure_shape(message: Failure) -> dict[str, Any]:
+    error = message.error
     shape: dict[str, Any] = {"jsonrpc": "2.0"}
-    match message:
-        case Request(id_, method, params):
-            shape.update(id=id_, method=method)
-            _put(shape, "params", params)
-        case Notification(method, params):
-            shape["method"] = method
-            _put(shape, "params", params)
-        case Response(id_, result):
-            shape.update(id=id_, result=result)
-        case Failure(id_, error):
-            if id_ is not None:
-                shape["id"] = id_
-            shape["error"] = {"code": error.code, "message": error.message}
-            _put(shape["error"], "data", error.data)
+    _put(shape, "id", message.id)
+    shape["error"] = {"code": error.code, "message": error.message}
+    _put(shape["error"], "data", error.data)
     return shape
 
 

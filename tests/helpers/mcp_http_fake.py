@@ -79,6 +79,7 @@ class FakeHttp:
         self.heard: list[Heard] = []
         self.session: str | None = None
         self._numbers = itertools.count(1)
+        self._pool = Pool()
 
     # -- the plain server --------------------------------------------------------------------------
 
@@ -137,6 +138,10 @@ class FakeHttp:
     def last(self, call: str) -> Heard:
         """The latest request of that method."""
         return next(heard for heard in reversed(self.heard) if call in (heard.call, heard.method))
+
+    def hang_up(self) -> None:
+        """Close every connection."""
+        self._pool.kill()
 
     # -- serving -----------------------------------------------------------------------------------
 

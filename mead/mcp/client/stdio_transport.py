@@ -4,10 +4,10 @@ import logging
 import os
 from collections.abc import Callable, Mapping
 from contextlib import suppress
+from functools import partial
 from typing import Final
 
 from mead.actors.exits import Outcome
-from mead.actors.green import pause
 from mead.actors.tasks import Task, TaskSupervisor, kill_all
 from mead.config import ServerSettings
 from mead.mcp.client.faults import ServerFault
@@ -23,8 +23,6 @@ _NOISE_SHOWN: Final = 3
 """Lines that are no JSON-RPC are logged so often, then only counted."""
 
 _TASKS_END_MS: Final = 1000
-_LINES_IN_A_ROW: Final = 100
-"""After that many lines, half a millisecond of work, the other greenlets get their turn."""
 _STATUS_MS: Final = 200
 
 
@@ -59,11 +57,11 @@ class StdioTransport:
         """See Transport."""
         self._sink = sink
         child = Child(self._command)
-        if self._closed:  # closed while the launcher started
+        if self._closed:  # while the launcher started
             child.release()
             raise ServerFault("connection_lost", "the connection was closed")
         self._child = child
-        self._run("stdout", lambda: self._read(child, sink))
+        child.stdout.feed(partial(self._feed, child, sink, LineBuffer()))
         self._run("stderr", lambda: self._drain_stderr(child))
         self._run("launcher", child.listen)
 
@@ -133,19 +131,20 @@ class StdioTransport:
         if self._sink is not None:
             self._sink.closed(error)
 
-    def _read(self, child: Child, sink: Sink) -> None:
-        buffer = LineBuffer()
-        in_a_row = 0
-        for data in child.read(child.stdout):
+    def _feed(self, child: Child, sink: Sink, buffer: LineBuffer, data: bytes) -> None:
+        """Runs in the hub: what came out of standard output; nothing at its end."""
+        try:
             for line in buffer.feed(data):
-                in_a_row += 1
-                if in_a_row == _LINES_IN_A_ROW:
-                    in_a_row = 0
-                    pause()
                 if isinstance(line, Oversize):
                     self._oversize(line, sink)
                 elif line and not line.isspace():
                     self._received(line, sink)
+        except Exception as error:  # noqa: BLE001 - the hub goes on, the connection does not
+            self._broken(error)
+        if not data:
+            self._run("end", lambda: self._conclude(child))
+
+    def _conclude(self, child: Child) -> None:
         closed = "the server closed its standard output"
         raise ServerFault("connection_lost", _how_it_ended(child, closed))
 

@@ -494,3 +494,11 @@ def test_an_unreachable_server_hurts_itself_alone():
             wait_for(hub, "nobody", "waiting")
             assert status(hub, "nobody").fault.startswith("unreachable")
             assert says(hub)
+
+
+def test_a_connection_that_the_server_has_closed_carries_no_call():
+    fake = FakeHttp()
+    with fake.serving() as port, running(http_server(port)) as hub:
+        for _ in range(30):
+            assert says(hub)
+            fake.hang_up()

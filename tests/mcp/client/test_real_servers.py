@@ -44,26 +44,20 @@ def npm(peers, name, *arguments, tools, environment=None):
 
 
 @contextmanager
-def listening(*command, **variables):
-    """A server process on a free port, which it may not have reached yet; gives the port."""
-    with socket.create_server(("127.0.0.1", 0)) as taken:
-        port = taken.getsockname()[1]
-    with on_port(port, *command, **variables):
-        yield port
-
-
-@contextmanager
-def on_port(port, *command, **variables):
-    environment = {"PATH": os.environ["PATH"], "HOME": "/", "PORT": str(port), **variables}
+def listening(*command, port=None):
+    """A server process on a free port, which it may not have reached yet; gives both."""
+    if port is None:
+        with socket.create_server(("127.0.0.1", 0)) as taken:
+            port = taken.getsockname()[1]
     process = subprocess.Popen(
         [str(part).format(port=port) for part in command],
-        env=environment,
+        env={"PATH": os.environ["PATH"], "HOME": "/", "PORT": str(port)},
         stdin=subprocess.DEVNULL,
         stdout=subprocess.DEVNULL,
         stderr=subprocess.DEVNULL,
     )
     try:
-        yield process
+        yield port, process
     finally:
         process.kill()
         process.wait()
@@ -109,16 +103,13 @@ def test_everything_over_standard_streams(peers, monkeypatch):
 def test_everything_over_http_and_restarted_under_our_feet(peers):
     script = peers.module("@modelcontextprotocol/server-everything/dist/index.js")
     command = (peers.node, script, "streamableHttp")
-    with listening(*command) as port:
+    with listening(*command) as (port, process):
         server = http("everything", port, tools=EVERYTHING)
         with running(server, bound_s=SLOW_S) as hub:
             uses_everything(hub)
-            process = next(
-                one for one in psutil.Process().children() if "streamableHttp" in one.cmdline()
-            )
             process.kill()
-            eventually(lambda: not process.is_running() or process.status() == "zombie")
-            with on_port(port, *command):
+            process.wait()
+            with listening(*command, port=port):
                 eventually(lambda: _reachable(port), bound_s=SLOW_S)
                 outcome = hub.call_tool("everything__echo", {"message": "again"}, None)
                 assert outcome.text == "Echo: again"
@@ -236,7 +227,7 @@ def test_a_fastmcp_server_over_http(peers, tmp_path):
     script = HERE / "servers" / "fastmcp_server.py"
     command = (peers.python, script, "http", record, "{port}")
     with (
-        listening(*command) as port,
+        listening(*command) as (port, _),
         running(http("fast", port, tools=FAST), bound_s=SLOW_S) as hub,
     ):
         uses_fastmcp(hub, record)
@@ -268,7 +259,7 @@ def test_a_server_of_the_official_sdk_tells_of_changes_over_standard_streams(pee
 def test_a_server_of_the_official_sdk_tells_of_changes_over_http(peers):
     script = HERE / "servers" / "sdk_server.py"
     with (
-        listening(peers.python, script, "http", "{port}") as port,
+        listening(peers.python, script, "http", "{port}") as (port, _),
         running(http("sdk", port, tools=SDK), bound_s=SLOW_S) as hub,
     ):
         hears_of_a_change(hub)
