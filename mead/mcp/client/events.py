@@ -32,6 +32,8 @@ class EventBuffer:
     def __init__(self, limit: int = MAXIMUM_EVENT_BYTES) -> None:
         self._limit = limit
         self._begun = False
+        self._mark = b""
+        """What may be the beginning of a byte order mark."""
         self._half_break = False
         """The last byte was a CR: an LF that follows belongs to it."""
         self._line: list[bytes] = []
@@ -41,6 +43,10 @@ class EventBuffer:
     def feed(self, data: bytes) -> list[Event]:
         """The events that end in `data`.  Raises ServerFault."""
         if not self._begun:
+            data = self._mark + data
+            if len(data) < len(_BOM) and _BOM.startswith(data):
+                self._mark = data
+                return []
             self._begun = True
             data = data.removeprefix(_BOM)
         if self._half_break:
