@@ -12,6 +12,7 @@ Every name that belongs to a session begins with its id and a full stop, and onl
 
 import logging
 from pathlib import Path
+from tempfile import TemporaryFile
 from typing import Final
 
 from mead.errors import PersistenceError, SessionNotFound
@@ -51,6 +52,18 @@ def prepare_directory(directory: Path) -> None:
             log.warning("storage.directory had mode %04o; it is now %04o", mode, DIRECTORY_MODE)
     except FileExistsError:
         raise PersistenceError("storage.directory names a file, not a directory") from None
+    except OSError as error:
+        raise refused(error) from None
+
+
+def probe_directory(directory: Path) -> None:
+    """Prepare the directory and make a file in it that nobody sees.
+
+    For who does not hold its lock.  Raises PersistenceError.  Blocks on: disk.
+    """
+    prepare_directory(directory)
+    try:
+        TemporaryFile(dir=directory).close()
     except OSError as error:
         raise refused(error) from None
 

@@ -79,25 +79,45 @@ def acquire(
     return lock
 
 
+def locked(directory: Path, pid: int | None) -> StorageLocked:
+    """The error for who does not get the directory."""
+    return StorageLocked(
+        f"the storage directory {directory} is in use by another process"
+        f" (pid {'unknown' if pid is None else pid}); stop that one or give this one another"
+        " storage.directory"
+    )
+
+
+def holder(directory: Path) -> int | None:
+    """The pid of the process that has the directory; None if it is free or has not said.
+
+    Raises PersistenceError.
+    """
+    try:
+        descriptor = os.open(directory / LOCK_NAME, os.O_RDONLY | os.O_CLOEXEC)
+    except FileNotFoundError:
+        return None
+    except OSError as error:
+        raise refused(error) from None
+    with DirectoryLock(descriptor):
+        return None if _try_lock(descriptor, fcntl.LOCK_SH) else _pid_in(descriptor)
+
+
 def _wait_for(
     descriptor: int, directory: Path, left_ms: float, on_wait: Callable[[], object] | None
 ) -> None:
     while not _try_lock(descriptor):
         if left_ms <= 0:
-            raise StorageLocked(
-                f"the storage directory {directory} is in use by another process"
-                f" ({_holder(descriptor)}); stop that one or give this one another"
-                " storage.directory"
-            )
+            raise locked(directory, _pid_in(descriptor))
         if on_wait is not None:
             on_wait()
         sleep_ms(min(POLL_MS, left_ms))
         left_ms -= POLL_MS
 
 
-def _try_lock(descriptor: int) -> bool:
+def _try_lock(descriptor: int, kind: int = fcntl.LOCK_EX) -> bool:
     try:
-        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        fcntl.flock(descriptor, kind | fcntl.LOCK_NB)
     except BlockingIOError:
         return False
     except OSError as error:
@@ -105,6 +125,6 @@ def _try_lock(descriptor: int) -> bool:
     return True
 
 
-def _holder(descriptor: int) -> str:
-    pid = os.pread(descriptor, 32, 0).strip().decode("ascii", "replace")
-    return f"pid {pid}" if pid.isdigit() else "pid unknown"
+def _pid_in(descriptor: int) -> int | None:
+    pid = os.pread(descriptor, 32, 0).strip()
+    return int(pid) if pid.isdigit() else None

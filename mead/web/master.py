@@ -86,7 +86,8 @@ class Master:
 
     def _reload(self, server: Any) -> None:
         """SIGHUP: a new worker if the settings are good, else nothing."""
-        faults = faults_in_a_new_process(self._directory, bind(self._settings.mcp_server))
+        address = bind(self._settings.mcp_server)
+        faults = faults_in_a_new_process(self._directory, address, list(server.WORKERS))
         for fault in faults:
             server.log.error("configuration: %s", fault)
         if faults:
