@@ -81,11 +81,8 @@ def history_page(turns: Sequence[Turn], limit: int, before: str | None) -> dict[
     rows: list[dict[str, Any]] = []
     room = BUDGET_BYTES
     for turn in reversed(turns[max(0, end - limit) : end]):
-        row = turn.encode()
+        row = _fitted(turn)
         size = _size(row)
-        if size > BUDGET_BYTES - _OVERHEAD_BYTES:
-            row = _cut(row, ("output", "input"), BUDGET_BYTES - _OVERHEAD_BYTES)
-            size = _size(row)
         if rows and size > room:
             break
         rows.append(row)
@@ -98,6 +95,13 @@ def history_page(turns: Sequence[Turn], limit: int, before: str | None) -> dict[
         "next_before": rows[0]["id"] if rows and first > 0 else None,
     }
     return {**page, "hint": _HINT} if any("cut" in row for row in rows) else page
+
+
+def _fitted(turn: Turn) -> dict[str, Any]:
+    """The turn's fields, its texts cut if it alone would be too large."""
+    row = turn.encode()
+    most = BUDGET_BYTES - _OVERHEAD_BYTES
+    return row if _size(row) <= most else _cut(row, ("output", "input"), most)
 
 
 def _position(turns: Sequence[Turn], turn_id: str) -> int:
