@@ -181,3 +181,21 @@ def test_import_says_what_is_wrong_with_a_file(
     result = run("import", str(file))
     assert result.exit_code == 1
     assert words in result.stderr
+
+
+# -- doctor ----------------------------------------------------------------------------------------
+
+
+def test_doctor_checks_every_server(tree: dict[str, Any]) -> None:
+    servers = tree["mcp"]["servers"]
+    servers.append({**servers[0], "name": "short", "tools": {"ghost": "read"}})
+    servers.append({"name": "dead", "transport": "stdio", "command": "no-such-command"})
+    runner = create_app(Settings.build(tree)).test_cli_runner()
+    result = runner.invoke(args=["mead", "doctor", "--json"], catch_exceptions=False)
+    found = {check["area"]: (check["ok"], check["finding"]) for check in json.loads(result.stdout)}
+    assert found["tool server fake"] == (True, "offers its 2 granted tools")
+    assert found["tool server short"] == (False, "does not offer what the settings list: ghost")
+    assert found["tool server dead"] == (
+        False,
+        "cannot_start: there is no command 'no-such-command'",
+    )
