@@ -14,8 +14,6 @@ from typing import TYPE_CHECKING, Any, ClassVar, Final, Protocol
 
 import gevent
 from gevent import Greenlet, GreenletExit
-from gevent.event import AsyncResult
-from gevent.queue import SimpleQueue
 
 from mead.actors.exits import (
     KILLED,
@@ -25,6 +23,7 @@ from mead.actors.exits import (
     Exit,
     MailboxFull,
 )
+from mead.actors.mailbox import Envelope, Mailbox, Reply
 from mead.errors import MeadError
 
 log = logging.getLogger(__name__)
@@ -37,13 +36,8 @@ STOP_TIMEOUT_MS: Final = 5000
 MAILBOX_LIMIT: Final = 10_000
 """Far above what any actor here holds in health; a bound so that a stuck one cannot eat memory."""
 
-if TYPE_CHECKING:  # gevent's classes are generic in its stubs alone
-    Reply = AsyncResult[Any]
+if TYPE_CHECKING:  # gevent's class is generic in its stubs alone
     AnyGreenlet = Greenlet[..., Any]
-    Envelope = tuple[Reply | None, object]
-else:
-    Reply = AsyncResult
-    """Where the answer to a call goes.  Kept by an actor that answers later (`NO_REPLY`)."""
 
 
 class _NoReply:
@@ -89,11 +83,9 @@ class ActorRef:
         """
         reply = Reply()
         self._actor.deliver((reply, message))
-        if timeout_ms is None:
-            return reply.get()
         try:
-            return reply.get(timeout=timeout_ms / 1000)
-        except gevent.Timeout:
+            return reply.get(None if timeout_ms is None else timeout_ms / 1000)
+        except TimeoutError:
             raise CallTimeout(f"{self._actor.name} did not answer in {timeout_ms} ms") from None
 
     def cast(self, message: object) -> None:
@@ -178,18 +170,18 @@ class Actor:
 
     def start(self) -> ActorRef:
         """Run `on_start`, spawn the loop, return the address.  Raises what `on_start` raises."""
-        self._mailbox: SimpleQueue[Envelope] = SimpleQueue()
+        self._mailbox = Mailbox()
         self._ref = ActorRef(self)
         self.on_start()
         self._greenlet = Greenlet.spawn(self._loop)
         self._greenlet.rawlink(self._greenlet_ended)
         return self._ref
 
-    def deliver(self, envelope: "Envelope") -> None:
+    def deliver(self, envelope: Envelope) -> None:
         """Put into the mailbox.  Raises ActorDied, MailboxFull."""
         if self.exit is not None:
             raise ActorDied(self.name, self.exit, unread=True)
-        if self._mailbox.qsize() >= self.mailbox_limit:
+        if len(self._mailbox) >= self.mailbox_limit:
             raise MailboxFull(f"{self.name} has {self.mailbox_limit} unread messages")
         self._mailbox.put(envelope)
 
@@ -267,7 +259,7 @@ class Actor:
             if reply is not None and not reply.ready():
                 reply.set_exception(died)
         unread = ActorDied(self.name, exit_, unread=True)
-        while not self._mailbox.empty():
+        while self._mailbox:
             reply, _ = self._mailbox.get()
             if reply is not None:
                 reply.set_exception(unread)
