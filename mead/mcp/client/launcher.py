@@ -216,14 +216,18 @@ class Watch:
         if now >= self.kill_at:
             self.term_at = _NEVER
             self.kill_at = now + KILL_AGAIN_S
-            signal_all(signal.SIGKILL)
+            signal_all(self.server, signal.SIGKILL)
         elif now >= self.term_at:
             self.term_at = _NEVER
-            signal_all(signal.SIGTERM)
+            signal_all(self.server, signal.SIGTERM)
 
 
-def signal_all(number: int) -> None:
-    """Send it to every descendant."""
+def signal_all(server: int, number: int) -> None:
+    """Send it to every descendant; where nobody can tell which those are, to the server's group."""
+    if not os.path.isdir("/proc/self"):  # noqa: PTH112
+        with suppress(ProcessLookupError, PermissionError):
+            os.killpg(server, number)
+        return
     for pid in descendants():
         with suppress(ProcessLookupError, PermissionError):
             os.kill(pid, number)
