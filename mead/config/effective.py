@@ -82,6 +82,7 @@ def _slot(path: KeyPath, slot: SlotSettings) -> Iterator[tuple[KeyPath, object]]
     if schema is None:
         for name, value in slot.options.custom.items():
             yield (*path, name), Secret(MASK) if _SOUNDS_SECRET.search(name) else value
+        yield (*path, "allow_remote"), slot.options.allow_remote
         return
     for name in schema.names():
         if name != "provider":

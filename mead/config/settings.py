@@ -106,8 +106,8 @@ class ProviderOptions:
     extra: Mapping[str, object] = field(default_factory=_nothing, repr=False)
     """Merged into the request body."""
     custom: Mapping[str, object] = field(default_factory=_nothing, repr=False)
-    """Every option of a `package.module:Class`; `api_key` and whatever came from `env:` or
-    `file:` is a Secret, the rest is as written."""
+    """Every option of a `package.module:Class` but allow_remote; `api_key` and whatever came from
+    `env:` or `file:` is a Secret, the rest is as written."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -172,6 +172,8 @@ PROVIDERS: Final[Mapping[str, Options]] = MappingProxyType(
         "scripted": ScriptedOptions(),
     }
 )
+_ALLOW_REMOTE: Final = Switch()
+"""Of a class's slot too: what it allows is not the class's to know."""
 _PROVIDER_ALLOWED: Final = f"one of {', '.join(PROVIDERS)}, or {CLASS_PATH_ALLOWED}"
 
 
@@ -224,11 +226,17 @@ def _slot(table: dict[str, Any]) -> SlotSettings:
 def _custom(provider: str, table: Mapping[str, Any]) -> SlotSettings:
     faults: dict[str, Any] = {}
     options: dict[str, Any] = {}
+    allow_remote = False
     for name, value in table.items():
         if name == "provider":
             continue
         try:
-            options[name] = _custom_option(name, value)
+            if name == "allow_remote":
+                allow_remote = value is not None and _ALLOW_REMOTE.read(value)
+            else:
+                options[name] = _custom_option(name, value)
+        except ValidationError as error:
+            faults[name] = cast(Any, error).messages
         except Refused as refused:
             faults[name] = [f"found {refused.found}; allowed: what {provider} takes"]
     if faults:
@@ -237,7 +245,9 @@ def _custom(provider: str, table: Mapping[str, Any]) -> SlotSettings:
     return SlotSettings(
         provider=provider,
         options=ProviderOptions(
-            model=model if isinstance(model, str) else "", custom=MappingProxyType(options)
+            model=model if isinstance(model, str) else "",
+            allow_remote=allow_remote,
+            custom=MappingProxyType(options),
         ),
     )
 

@@ -8,6 +8,7 @@ from mead.config.settings import DEFAULT_BASE_URLS, ProviderOptions, SlotSetting
 from mead.errors import ConfigurationError
 from mead.loading import make
 from mead.protocols import Provider
+from mead.providers.guarded import GuardedProvider
 from mead.providers.locality import BootCheck, LocalGuard
 from mead.turn import Route
 
@@ -25,17 +26,20 @@ def build_provider(slot: Route, settings: SlotSettings) -> Provider:
     try:
         if build is not None:
             return build(settings.options, _guard(slot, settings))
-        return _custom(settings.provider, settings.options.custom)
+        made = _custom(settings.provider, settings.options.custom)
     except ConfigurationError as error:
         faults = [f"{where}{_join(fault)}" for fault in error.faults]
         raise ConfigurationError(faults) from error.__cause__
+    if slot != "local":
+        return made
+    return GuardedProvider(made, allow_remote=settings.options.allow_remote)
 
 
 def boot_check(slot: Route, provider: Provider) -> BootCheck:
     """Whether the slot keeps its promise: a fault stops the boot, a warning is logged.
 
-    A class of the operator's own is asked for its `boot_check()` if it has one; on the slot `local`
-    the host that it names is checked.  Blocks on: DNS and network, bounded.
+    An object that was handed over ready-made is asked for its `boot_check()` if it has one; else
+    on the slot `local` the host that it names is checked.  Blocks on: DNS and network, bounded.
     """
     own = cast(object, getattr(provider, "boot_check", None))
     if callable(own):

@@ -113,7 +113,7 @@ class LocalGuard:
     ) -> None:
         """`timeout_ms` bounds one look-up.  The URL has been validated by the configuration."""
         parts = urlsplit(base_url)
-        self._host = parts.hostname or ""
+        self.host = parts.hostname or ""
         self._port = parts.port or _DEFAULT_PORTS.get(parts.scheme, 80)
         self._allow_remote = allow_remote
         self._timeout_ms = timeout_ms
@@ -126,14 +126,21 @@ class LocalGuard:
         Raises TurnFailed `not_local`, ProviderFault `provider_unavailable` (no such name).
         Blocks on: DNS, and a connection when the name has several addresses.
         """
+        private = self.check()
+        return private[0] if len(private) == 1 else self._chosen(private)
+
+    def check(self) -> list[str]:
+        """The addresses that may be connected to, at least one.  Raises as `address`.
+
+        Blocks on: DNS.
+        """
         try:
             addresses = self._resolved()
         except OSError:
             raise ProviderFault(
-                "provider_unavailable", f"the host {self._host} has no address", retryable=True
+                "provider_unavailable", f"the host {self.host} has no address", retryable=True
             ) from None
-        private = self._checked(addresses)
-        return private[0] if len(private) == 1 else self._chosen(private)
+        return self._checked(addresses)
 
     def boot_check(self) -> BootCheck:
         """The fault of a host that is not local, or the warning of one that cannot be reached now.
@@ -145,16 +152,16 @@ class LocalGuard:
         except TurnFailed as failed:
             return BootCheck(fault=failed.message)
         except OSError:
-            return BootCheck(warning=f"the host {self._host} has no address at the moment")
+            return BootCheck(warning=f"the host {self.host} has no address at the moment")
         if any(_accepts(each, self._port) for each in address):
             return BootCheck()
-        return BootCheck(warning=f"nothing answers at {self._host}:{self._port} at the moment")
+        return BootCheck(warning=f"nothing answers at {self.host}:{self._port} at the moment")
 
     def _resolved(self) -> list[str]:
         """The addresses, without repeats.  Raises OSError, also when the look-up takes too long."""
         limit = time_limit(self._timeout_ms)
         try:
-            found = self._resolver(self._host, self._port)
+            found = self._resolver(self.host, self._port)
         except Timeout as timeout:
             if timeout is not limit:
                 raise
@@ -177,7 +184,7 @@ class LocalGuard:
             raise TurnFailed(
                 NOT_LOCAL,
                 f"the slot local may only reach this machine or a private network, and"
-                f" {self._host} is at {addresses[private.index(None)]}; nothing was sent."
+                f" {self.host} is at {addresses[private.index(None)]}; nothing was sent."
                 f" Use the slot cloud, or set allow_remote = true",
             )
         return list(dict.fromkeys(kept))

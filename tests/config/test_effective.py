@@ -67,6 +67,7 @@ def test_an_option_that_its_provider_lacks_is_not_shown() -> None:
     assert [key for key in rows if key.startswith("router.slots.cloud")] == [
         "router.slots.cloud.provider",
         "router.slots.cloud.size",
+        "router.slots.cloud.allow_remote",
     ]
 
 

@@ -129,6 +129,21 @@ def test_a_class_gets_references_resolved(load: Load) -> None:
     assert custom == {"pin": Secret("4321"), "api_key": Secret("123"), "size": 3}
 
 
+def test_allow_remote_is_the_slots_own_word_and_not_the_classs(load: Load) -> None:
+    made = slot({"provider": "m:C", "model": "m", "allow_remote": True})
+    assert made.options.allow_remote is True
+    assert made.options.custom == {"model": "m"}
+    assert slot({"provider": "m:C"}).options.allow_remote is False
+    environ = {
+        "MEAD_ROUTER__SLOTS__LOCAL__PROVIDER": "m:C",
+        "MEAD_ROUTER__SLOTS__LOCAL__ALLOW_REMOTE": "true",
+    }
+    assert load(None, environ).router.slots["local"].options.allow_remote is True
+    assert fault({"provider": "m:C", "allow_remote": "yes"}) == (
+        'allow_remote (code): found "yes"; allowed: true or false'
+    )
+
+
 def test_a_class_whose_reference_leads_nowhere_is_a_fault() -> None:
     assert fault({"provider": "m:C", "pin": "env:PIN", "api_key": "key"}) == (
         'pin (code): found a reference to the variable "PIN", which is not set; allowed: what m:C'

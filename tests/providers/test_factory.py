@@ -173,8 +173,24 @@ def test_a_module_that_fails_while_it_is_imported_is_told(tmp_path, monkeypatch)
     assert "ZeroDivisionError" in fault
 
 
-def test_a_class_on_the_local_slot_is_checked_by_the_host_it_names():
+def test_a_class_on_the_local_slot_is_guarded_and_on_the_cloud_slot_is_not():
     elsewhere = build_provider("local", custom("own_providers:Elsewhere", model="m"))
     assert boot_check("local", elsewhere).fault is not None
+    with pytest.raises(TurnFailed) as failed:
+        elsewhere.complete(ask())
+    assert failed.value.reason == "not_local"
     here = build_provider("local", custom("own_providers:OwnProvider", model="m"))
     assert boot_check("local", here).fault is None
+    cloud = build_provider("cloud", custom("own_providers:Elsewhere", model="m"))
+    assert boot_check("cloud", cloud).fault is None
+    assert cloud.complete(ask()) is None
+
+
+def test_a_slot_may_allow_a_class_elsewhere():
+    settings = SlotSettings(
+        provider="own_providers:Elsewhere",
+        options=ProviderOptions(model="m", custom={"model": "m"}, allow_remote=True),
+    )
+    built = build_provider("local", settings)
+    assert boot_check("local", built).fault is None
+    assert built.complete(ask()) is None
