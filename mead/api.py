@@ -12,6 +12,8 @@ from mead.actors.exits import ActorDied, Exit
 from mead.actors.green import pause
 from mead.config import Settings
 from mead.control.calls import control_calls
+from mead.deck.deck import Deck
+from mead.deck.messages import Door
 from mead.errors import (
     LedgerUnavailable,
     MeadError,
@@ -23,6 +25,7 @@ from mead.export import ExportFormat, exported
 from mead.ids import new_turn_id
 from mead.protocols import (
     Interaction,
+    Origin,
     Provider,
     RepairReport,
     StoredSession,
@@ -107,6 +110,14 @@ class Mead:
             self._started = False
             self._parts.stop()
 
+    def finish_commands(self, timeout_ms: float) -> None:
+        """Take no more calls on the control socket, and wait for those of other commands.
+
+        For a command that holds the directory: others may be in the middle of a turn through it.
+        """
+        if self._started:
+            self._parts.tree.finish_commands(timeout_ms)
+
     def __enter__(self) -> Self:
         return self.start()
 
@@ -180,6 +191,7 @@ class Mead:
         interaction: Interaction | None = None,
         on_text: Callable[[str], None] | None = None,
         turn_id: str | None = None,
+        origin: Origin = "api",
     ) -> TurnReceipt:
         """Run one turn, after those that wait already, and return its output and record.
 
@@ -187,7 +199,10 @@ class Mead:
         `runtime.default_route`.  `tools`: "effect" also shows the model tools with side effects.
         `interaction`: the person to ask before each tool call.  `on_text`: called in the turn's
         task with each fragment of the answer as it grows; it must not wait or raise.  `turn_id`: an
-        id of the caller's choice, a UUID version 4.
+        id of the caller's choice, a UUID version 4.  `origin`: the door, as devices are told.
+
+        Where a device has the conversation open, a turn without an interaction of its own is shown
+        there, and the person there is asked before its tool calls.
         Raises InvalidInput, InvalidRoute, InvalidInteraction, SessionNotFound, Busy,
         PersistenceError (all before anything is recorded), TurnFailed, TurnTimeout, TurnCancelled,
         SessionStopped, SessionCrashed.  Blocks on: the turns before this one and the turn itself.
@@ -202,6 +217,9 @@ class Mead:
             on_text=arguments.on_text(on_text),
         )
         pair = self._pair(session_id)
+        shown = self._through_deck(session_id, message, origin)
+        if shown is not None:
+            return shown
         if pair.activity.leaving:
             raise SessionStopped("the session makes room for another; resume it")
         pair.activity.submitting += 1
@@ -218,7 +236,9 @@ class Mead:
         """
         if turn_id is not None:
             arguments.turn_id(turn_id)
-        pair = self._pair(session_id)
+        pair, deck = self._pair(session_id), self._parts.tree.deck
+        if turn_id is not None and deck is not None and deck.cancel_queued(session_id, turn_id):
+            return
         _ask(lambda: pair.server, pair, Cancel(turn_id))
 
     def history(self, session_id: str) -> list[Turn]:
@@ -264,6 +284,9 @@ class Mead:
         Raises SessionNotFound when there was neither a session nor a file, PersistenceError.
         """
         id_ = arguments.session_id(session_id)
+        deck = self._parts.tree.deck
+        if deck is not None:
+            deck.deleting(id_)
         if not self._pool().delete_session(id_):
             raise SessionNotFound
         self._ledger().forget(session_id)
@@ -326,6 +349,16 @@ class Mead:
         id_ = arguments.session_id(session_id)
         return self._ledger().session_usage(id_)
 
+    # -- devices -----------------------------------------------------------------------------------
+
+    @property
+    def deck(self) -> Deck:
+        """The deck: what its blueprint calls.  Raises SessionStopped while there is none."""
+        deck = self._parts.tree.deck if self._started else None
+        if deck is None:
+            raise SessionStopped("the deck is not running")
+        return deck
+
     # -- inside ------------------------------------------------------------------------------------
 
     def _pool(self) -> SessionPool:
@@ -351,6 +384,16 @@ class Mead:
         if pair is None:
             raise SessionNotFound
         return pair
+
+    def _through_deck(self, session_id: str, message: Submit, origin: Origin) -> TurnReceipt | None:
+        """Run the turn where devices see it; None where there is none, or it has a person."""
+        deck = self._parts.tree.deck
+        if deck is None or message.interaction is not None:
+            return None
+        door = Door(
+            message.turn_id, message.text, message.route, message.tools, message.on_text, origin
+        )
+        return deck.submit(session_id, door)
 
     def _tree_ended(self, exit_: Exit) -> None:
         if self._started:

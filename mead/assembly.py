@@ -3,7 +3,7 @@
 import logging
 from collections.abc import Callable, Mapping
 from contextlib import ExitStack
-from typing import Any, Literal
+from typing import Any, Literal, get_args
 
 from mead.actors.exits import Child
 from mead.actors.green import is_patched
@@ -11,23 +11,26 @@ from mead.actors.supervisor import ChildSpec, Supervisor
 from mead.actors.tasks import TaskSupervisor
 from mead.config import Settings
 from mead.control.server import Call, ControlServer
+from mead.deck.deck import Deck
 from mead.errors import ConfigurationError, NotPatched
 from mead.handlers import Handlers, configured
 from mead.ledger.journal import Journal
 from mead.ledger.ledger import Ledger, LedgerHandle
 from mead.ledger.totals import Totals
 from mead.mcp.client.hub import Hub
-from mead.protocols import Provider, SessionStore, TurnHandler
+from mead.protocols import Provider, SessionAPI, SessionStore, TurnHandler
 from mead.providers.embedded import EmbeddedProvider
 from mead.providers.factory import boot_check, build_provider
 from mead.router.router import Router
 from mead.sessions.echo import EchoHandler
+from mead.sessions.places import Places
 from mead.storage import lock
 from mead.storage.directory import probe_directory
+from mead.storage.log import RecordLog
 from mead.storage.memory_store import MemoryStore
 from mead.storage.session_store import FileStore
 from mead.tree import CurrentHub, Tree
-from mead.turn import Route
+from mead.turn import RequestedRoute, Route
 
 log = logging.getLogger(__name__)
 
@@ -40,15 +43,18 @@ class Parts:
 
     def __init__(
         self,
-        sender: object,
+        api: SessionAPI,
         settings: Settings,
         *,
         providers: Mapping[Route, Provider] | None,
         handlers: Mapping[str, TurnHandler] | None,
         control_calls: Callable[[], Mapping[str, Call]],
     ) -> None:
-        """Make what needs no disk and no network.  Raises ConfigurationError."""
-        self._sender = sender
+        """Make what needs no disk and no network.  Raises ConfigurationError.
+
+        `api` is the `Mead` itself: what the deck calls, and the sender of signals.
+        """
+        self._api = api
         self._settings = settings
         self._control_calls = control_calls
         self._tool_tasks = TaskSupervisor("tool calls")
@@ -57,6 +63,9 @@ class Parts:
             slot: build_provider(slot, chosen) for slot, chosen in settings.router.slots.items()
         }
         self._providers.update(providers or {})
+        self._default_route: RequestedRoute = _default(
+            settings, "default_route", "local" if set(self._providers) == {"local"} else "auto"
+        )
         self.handlers = Handlers(
             {
                 "router": Router(
@@ -64,12 +73,8 @@ class Parts:
                     hub=CurrentHub(lambda: self.tree),
                     tasks=self._tool_tasks,
                     classifier=settings.router.classifier,
-                    default_route=_default(
-                        settings,
-                        "default_route",
-                        "local" if set(self._providers) == {"local"} else "auto",
-                    ),
-                    sender=sender,
+                    default_route=self._default_route,
+                    sender=api,
                 ),
                 "echo": EchoHandler(),
                 **configured(settings.runtime.handlers),
@@ -141,6 +146,7 @@ class Parts:
             self._settings,
             store=self.store,
             start_ledger=self._start_ledger,
+            start_deck=self._start_deck,
             start_hub=self._start_hub if self._settings.mcp.servers else None,
             start_models=self._start_models,
             start_control=self._start_control if self._settings.storage.directory else None,
@@ -149,16 +155,45 @@ class Parts:
     def _start_ledger(self) -> Child:
         store, storage = self.store, self._settings.storage
         if not isinstance(store, FileStore):
-            return LedgerHandle(Ledger(self._sender, None))
+            return LedgerHandle(Ledger(self._api, None))
 
-        def open_journal(totals: Totals) -> Journal:
+        def open_journal(totals: Totals) -> Journal[RecordLog]:
             return Journal(
                 store.open_journal(totals.apply, totals.clear),
                 sync=storage.fsync in ("always", "turn"),
                 maximum_bytes=storage.ledger_journal_max_bytes,
+                renew=store.renew_journal,
+                appended=store.sync_soon,
             )
 
-        return LedgerHandle(Ledger(self._sender, open_journal))
+        return LedgerHandle(Ledger(self._api, open_journal))
+
+    def _start_deck(self) -> Child:
+        settings, store = self._settings, self.store
+        return Deck(
+            settings.deck,
+            api=self._api,
+            places=Places(
+                lambda: self.tree.sessions,
+                self.handlers.find(None),
+                settings.runtime.turn_timeout_ms,
+            ),
+            find_session=lambda session_id: self.tree.registry.lookup(session_id),
+            files=store.event_files() if isinstance(store, FileStore) else None,
+            maximum_sessions=settings.runtime.maximum_sessions,
+            describe=self._describe,
+        ).start()
+
+    def _describe(self) -> dict[str, Any]:
+        """The slots, as a person is shown where a turn would go."""
+        slots = {
+            slot: {"provider": provider.name, "model": provider.model, "host": provider.host}
+            for slot, provider in self._providers.items()
+        }
+        return {
+            "slots": {slot: slots.get(slot) for slot in get_args(Route)},
+            "default_route": self._default_route,
+        }
 
     def _start_hub(self) -> Child:
         return Hub(self._settings.mcp.servers).start()

@@ -5,6 +5,7 @@
     +-- registry    session id -> running conversation
     +-- turns       the tasks that run handlers
     +-- sessions    one rest_for_one pair (history, server) per conversation
+    +-- deck        tickets, and a channel per conversation that a device has open
     +-- hub         the MCP servers that Mead is a client of
     +-- models      model servers that Mead runs itself
     +-- control     the socket through which commands reach this process
@@ -14,13 +15,14 @@ stands above it, and asks the tree at each use for what stands below.  Source: s
 """
 
 from collections.abc import Callable, Mapping
-from typing import Any, Final, cast
+from typing import Any, Final, Protocol, cast, runtime_checkable
 
 from mead.actors.exits import Child
 from mead.actors.registry import Registry
 from mead.actors.supervisor import ChildSpec, Supervisor
 from mead.actors.tasks import TaskSupervisor
 from mead.config import Settings
+from mead.deck.deck import Deck
 from mead.protocols import SessionStore, Tool, ToolHub, ToolOutcome, UsageLedger
 from mead.sessions.pool import SessionPool
 from mead.sessions.supervisor import SessionSupervisor
@@ -41,6 +43,7 @@ class Tree(Supervisor):
         *,
         store: SessionStore,
         start_ledger: Callable[[], Child],
+        start_deck: Callable[[], Child],
         start_hub: Callable[[], Child] | None = None,
         start_models: Callable[[], Child] | None = None,
         start_control: Callable[[], Child] | None = None,
@@ -53,6 +56,7 @@ class Tree(Supervisor):
                 turns=cast("TaskSupervisor", self.child("turns")),
                 max_turns=settings.storage.max_turns,
                 makes_room=settings.storage.directory is not None,
+                is_attached=lambda id_: self.deck is not None and self.deck.is_attached(id_),
             )
 
         specs = [
@@ -60,6 +64,7 @@ class Tree(Supervisor):
             ChildSpec(id="registry", start=Registry[SessionSupervisor]),
             ChildSpec(id="turns", start=lambda: TaskSupervisor("turns")),
             ChildSpec(id="sessions", start=start_sessions),
+            ChildSpec(id="deck", start=start_deck),
         ]
         if start_hub is not None:
             specs.append(ChildSpec(id="hub", start=start_hub))
@@ -92,16 +97,34 @@ class Tree(Supervisor):
         return cast("SessionPool | None", self.child("sessions"))
 
     @property
+    def deck(self) -> Deck | None:
+        """The running deck, or None while it restarts."""
+        return cast("Deck | None", self.child("deck"))
+
+    @property
     def running_turns(self) -> int:
         """How many turns run now."""
         turns = cast("TaskSupervisor | None", self.child("turns"))
         return 0 if turns is None else len(turns)
+
+    def finish_commands(self, timeout_ms: float) -> None:
+        """See Mead.finish_commands."""
+        control = self.child("control")
+        if isinstance(control, Finishing):
+            control.finish(timeout_ms)
 
     @property
     def hub(self) -> ToolHub:
         """The running hub; one without tools while it restarts, or when none is configured."""
         running = cast("ToolHub | None", self.child("hub"))
         return _NO_TOOLS if running is None else running
+
+
+@runtime_checkable
+class Finishing(Protocol):
+    """A child that can end what is under way before it is stopped."""
+
+    def finish(self, timeout_ms: float) -> None: ...
 
 
 class CurrentHub:

@@ -56,5 +56,6 @@ def connected() -> Generator[Runtime]:
         break
     try:
         yield mead
+        mead.finish_commands(settings.runtime.turn_timeout_ms)
     finally:
         mead.stop()

@@ -15,6 +15,8 @@ from mead.turn import Turn, TurnFacts
 
 CONNECT_TIMEOUT_S: Final = 5.0
 
+WENT_AWAY: Final = "the running Mead went away before it answered; look at its log, then try again"
+
 CALL_TIMEOUT_S: Final = 600.0
 """For calls other than a turn: a compaction of a very long conversation on a slow disk."""
 
@@ -33,7 +35,7 @@ class ControlClient:
         """A client if a process serves the control socket of `directory`, else None."""
         client = cls(directory)
         try:
-            client._connect().close()
+            client._open().close()
         except OSError:
             return None
         return client
@@ -42,7 +44,7 @@ class ControlClient:
         """Make one call and return its result as JSON values."""
         with contextlib.closing(self._connect()) as connection:
             connection.settimeout(CALL_TIMEOUT_S)
-            connection.sendall(wire.encode({"call": name, "arguments": arguments}))
+            _send(connection, {"call": name, "arguments": arguments})
             return _result(_read(LineReader(connection)))
 
     def status(self) -> dict[str, Any]:
@@ -76,7 +78,7 @@ class ControlClient:
         }
         with contextlib.closing(self._connect()) as connection:
             connection.settimeout(None)  # a turn's own deadline ends the wait
-            connection.sendall(wire.encode({"call": "submit", "arguments": arguments}))
+            _send(connection, {"call": "submit", "arguments": arguments})
             shape = _converse(connection, interaction)
         return TurnReceipt(output=shape["output"], turn=Turn.decode(shape["turn"]))
 
@@ -140,6 +142,12 @@ class ControlClient:
         return self.call("session_usage", session_id=session_id)
 
     def _connect(self) -> socket.socket:
+        try:
+            return self._open()
+        except OSError:
+            raise PersistenceError(WENT_AWAY) from None
+
+    def _open(self) -> socket.socket:
         connection = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
         try:
             connection.settimeout(CONNECT_TIMEOUT_S)
@@ -151,6 +159,13 @@ class ControlClient:
         return connection
 
 
+def _send(connection: socket.socket, message: object) -> None:
+    try:
+        connection.sendall(wire.encode(message))
+    except OSError:
+        raise PersistenceError(WENT_AWAY) from None
+
+
 def _read(reader: LineReader) -> dict[str, Any]:
     try:
         line = reader.read()
@@ -158,9 +173,7 @@ def _read(reader: LineReader) -> dict[str, Any]:
             return wire.decode(line)
     except (OSError, ValueError):
         pass
-    raise PersistenceError(
-        "the running Mead went away before it answered; look at its log, then try again"
-    )
+    raise PersistenceError(WENT_AWAY)
 
 
 def _result(message: dict[str, Any]) -> Any:
@@ -175,7 +188,7 @@ def _converse(connection: socket.socket, interaction: Interaction | None) -> Any
         if interaction is not None:
             answer = _shown(message, interaction)
             if "key" in message:
-                connection.sendall(wire.encode({"key": message["key"], "answer": answer}))
+                _send(connection, {"key": message["key"], "answer": answer})
     return _result(message)
 
 

@@ -37,6 +37,7 @@ class ControlServer(Lifetime):
         self._calls = calls
         self._turns = TaskSupervisor("control turns")
         self._server: StreamServer | None = None
+        self._connections = Pool(MAXIMUM_CONNECTIONS)
 
     def start(self) -> Self:
         """Bind the socket (0600) and accept.  Raises OSError."""
@@ -51,9 +52,15 @@ class ControlServer(Lifetime):
             os.umask(previous)
         listener.listen(MAXIMUM_CONNECTIONS)
         listener.setblocking(False)
-        self._server = StreamServer(listener, self._serve, spawn=Pool(MAXIMUM_CONNECTIONS))
+        self._server = StreamServer(listener, self._serve, spawn=self._connections)
         self._server.start()
         return self
+
+    def finish(self, timeout_ms: float) -> None:
+        """Take no more calls, and wait until those under way have been answered."""
+        if self._server is not None:
+            self._server.stop_accepting()
+            self._connections.join(timeout_ms / 1000)
 
     def stop(self, timeout_ms: float = 1000) -> None:
         """Close the socket and every connection."""

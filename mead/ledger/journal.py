@@ -2,7 +2,7 @@
 
 import logging
 from collections.abc import Callable, Iterable, Sequence
-from typing import Any, Final, Protocol
+from typing import Any, Final, Generic, Protocol, TypeVar
 
 import orjson
 
@@ -29,31 +29,65 @@ class EventLog(Protocol):
 
     def rewrite(self, events: Iterable[bytes]) -> tuple[int, int]: ...
 
+    def sync(self) -> None: ...
+
     def close(self) -> bool: ...
 
 
-class Journal:
+Log = TypeVar("Log", bound=EventLog)
+
+
+class Journal(Generic[Log]):
     """Appends batches; used by the ledger's actor alone."""
 
-    def __init__(self, records: EventLog, *, sync: bool, maximum_bytes: int) -> None:
+    def __init__(
+        self,
+        records: Log,
+        *,
+        sync: bool,
+        maximum_bytes: int,
+        renew: Callable[[], Log],
+        appended: Callable[[Log], None],
+    ) -> None:
+        """`renew` puts a new log in place of a damaged one; `appended` is told of each batch."""
         self._records = records
         self._sync = sync
         self._maximum_bytes = maximum_bytes
+        self._renew = renew
+        self._appended = appended
         self._checkpoint_bytes = 0
 
     def append(self, events: Sequence[bytes]) -> None:
-        """Write a batch.  Raises PersistenceError; none of it is then in the journal.
+        """Write a batch.  Raises PersistenceError, CorruptHistory; then nothing of it was written.
 
         A log that a failing disk has poisoned is first put into a new file.  Blocks on: disk.
         """
         if self._records.poisoned:
             self._checkpoint()
         self._records.append_many(events, sync=self._sync)
+        self._appended(self._records)
         if self._records.size > max(self._maximum_bytes, GROWTH * self._checkpoint_bytes):
             self._checkpoint_or_warn()
 
+    def begin_anew(self, totals: Totals) -> None:
+        """Set a damaged journal aside and begin another with these totals.
+
+        The only time that the live totals are written: there is nothing else to go by.
+        Raises PersistenceError.  Blocks on: disk.
+        """
+        events = [orjson.dumps(event) for event in totals.checkpoint()]
+        self._records.close()
+        self._records = self._renew()
+        self._records.append_many(events, sync=self._sync)
+        self._appended(self._records)
+
     def close(self) -> None:
         """Let go of the file."""
+        try:
+            if not self._records.poisoned:
+                self._records.sync()
+        except PersistenceError as error:
+            log.warning("the ledger's journal was not synced at its end: %s", error)
         self._records.close()
 
     def _checkpoint(self) -> None:

@@ -16,7 +16,7 @@ from mead import signals
 from mead.actors.actor import Actor, ActorRef
 from mead.actors.exits import Exit
 from mead.actors.timer import Timer
-from mead.errors import PersistenceError, SessionNotFound
+from mead.errors import CorruptHistory, PersistenceError, SessionNotFound
 from mead.ledger.event import turn_event
 from mead.ledger.journal import Journal
 from mead.ledger.totals import Row, Totals
@@ -42,11 +42,13 @@ class Ledger(Actor):
 
     name = "ledger"
 
-    def __init__(self, sender: object, open_journal: Callable[[Totals], Journal] | None) -> None:
+    def __init__(
+        self, sender: object, open_journal: Callable[[Totals], Journal[Any]] | None
+    ) -> None:
         """Count what `sender` routes.  `open_journal` replays into the totals; None keeps none."""
         self._sender = sender
         self._open_journal = open_journal
-        self._journal: Journal | None = None
+        self._journal: Journal[Any] | None = None
         self._waiting: list[bytes] = []
         self._unjournaled = 0
         self._timer: Timer | None = None
@@ -109,7 +111,7 @@ class Ledger(Actor):
             return
         batch = list(self._waiting)
         try:
-            self._journal.append(batch)
+            self._write(self._journal, batch)
         except PersistenceError as error:
             # They stay and are tried again.
             log.warning("the ledger's journal was not written: %s", error)
@@ -120,6 +122,14 @@ class Ledger(Actor):
         if self._unjournaled:
             log.warning("%d ledger events were counted but not journaled", self._unjournaled)
             self._unjournaled = 0
+
+    def _write(self, journal: Journal[Any], batch: list[bytes]) -> None:
+        try:
+            journal.append(batch)
+        except CorruptHistory:
+            # The totals are right and hold what waits: they begin another journal, without it.
+            batch[:] = self._waiting
+            journal.begin_anew(self.totals)
 
 
 class LedgerHandle:

@@ -37,6 +37,17 @@ def open_journal(
     return RecordLog.create(disk, path, sync=True)
 
 
+def renew_journal(disk: Disk, directory: Path) -> RecordLog:
+    """A new journal, and the one there was set aside as damaged.
+
+    Raises PersistenceError.  Blocks on: disk.
+    """
+    path = directory / JOURNAL_NAME
+    log.warning("the ledger's journal is damaged: set aside as %s", CORRUPT_NAME)
+    _set_aside(disk, path)
+    return RecordLog.create(disk, path, sync=True)
+
+
 def _set_aside(disk: Disk, path: Path) -> None:
     def move() -> None:
         disk.rename(path, path.with_name(CORRUPT_NAME))

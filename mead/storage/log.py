@@ -21,7 +21,7 @@ from pathlib import Path
 from typing import Any, Self, TypeVar
 
 from mead.actors.green import BoundedSemaphore, Timeout, time_limit
-from mead.errors import PersistenceError
+from mead.errors import CorruptHistory, PersistenceError
 from mead.storage.disk import CLOSE_WAIT_MS, Disk, DiskFile, Job
 from mead.storage.draft import Draft, encode
 from mead.storage.faults import ShortWrite, not_confirmed, refused, write_all
@@ -101,11 +101,13 @@ class RecordLog:
     def read(self, on_event: Callable[[Any], None]) -> None:
         """Show `on_event` every event again, from the file.
 
+        All of it was written, so a tail that cannot be read is damage here, never a torn write.
         Raises CorruptHistory, PersistenceError.  Blocks on: disk.
         """
         with self._lock:
             self._settle()
-            scan(self._disk, self._file, self._path, on_event, size=self.size)
+            if scan(self._disk, self._file, self._path, on_event, size=self.size).cut:
+                raise CorruptHistory
 
     # -- writing -----------------------------------------------------------------------------------
 

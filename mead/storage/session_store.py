@@ -23,9 +23,10 @@ from mead.storage.directory import (
     session_of,
 )
 from mead.storage.disk import CLOSE_WAIT_MS, Disk, DiskFile, FileEntry, RealDisk
+from mead.storage.event_files import EventFiles
 from mead.storage.faults import refused
 from mead.storage.files import closing, scan
-from mead.storage.journal_file import open_journal
+from mead.storage.journal_file import open_journal, renew_journal
 from mead.storage.log import RecordLog
 from mead.storage.repair import repair_log
 from mead.storage.syncer import Syncer
@@ -122,6 +123,19 @@ class FileStore:
     ) -> RecordLog:
         """The ledger's journal; see `journal_file.open_journal`."""
         return open_journal(self._disk, self._directory, on_event, restart)
+
+    def renew_journal(self) -> RecordLog:
+        """A new journal in place of a damaged one; see `journal_file.renew_journal`."""
+        return renew_journal(self._disk, self._directory)
+
+    def sync_soon(self, records: RecordLog) -> None:
+        """Have a log synced within `storage.fsync_interval_ms`, if that is the policy."""
+        if self._policy.fsync == "interval":
+            self._syncer.add(records)
+
+    def event_files(self) -> EventFiles:
+        """What the deck keeps beside the conversations."""
+        return EventFiles(self._disk, self._directory, self._policy, self._syncer)
 
     def close(self) -> None:
         """Close every log that is open, end the syncer and the disk's threads.

@@ -245,3 +245,29 @@ def test_a_server_that_dies_before_it_answers_is_said_so(directory: Path) -> Non
     server.join(5)
     listener.close()
     os.unlink(directory / wire.SOCKET_NAME)  # noqa: PTH108
+
+
+def test_a_mead_that_is_gone_is_said_so_at_every_call(mead: Mead, client: ControlClient) -> None:
+    session_id = client.start_session(handler="puppet")
+    mead.stop()
+    for call in (
+        client.status,
+        lambda: client.submit(session_id, "x"),
+        lambda: client.delete_session(session_id),
+    ):
+        with pytest.raises(errors.PersistenceError, match="went away"):
+            call()
+
+
+def test_a_command_that_holds_the_directory_waits_for_the_turns_of_others(
+    mead: Mead, client: ControlClient, puppet: Puppet
+) -> None:
+    session_id = client.start_session(handler="puppet")
+    other = gevent.spawn(client.submit, session_id, "hold")
+    assert eventually(lambda: puppet.started)
+    finishing = gevent.spawn(mead.finish_commands, 5000)
+    gevent.sleep(0.05)
+    assert not finishing.ready()
+    puppet.release.set()
+    assert other.get(timeout=5).output == "hold"
+    finishing.get(timeout=5)

@@ -206,6 +206,31 @@ def test_a_torn_tail_is_cut_and_the_rest_counted(stored: dict[str, Any], tmp_pat
         assert mead.usage()["totals"]["turns"] == 1
 
 
+def test_damage_found_while_it_runs_costs_neither_totals_nor_conversations(
+    mead: Mead, stored: dict[str, Any], tmp_path: Path
+) -> None:
+    """As a failed sync leaves it: the journal must be rewritten, and cannot be read."""
+    session_id = mead.start_session()
+    routed(mead, session_id=session_id)
+    gevent.sleep(0.1)
+    handle: Any = mead._parts.tree.ledger
+    handle._ledger._journal._records.poisoned = True
+    journal = tmp_path / "var" / "ledger.journal"
+    data = bytearray(journal.read_bytes())
+    data[-3] ^= 0xFF
+    journal.write_bytes(data)
+    for _ in range(3):
+        routed(mead, session_id=session_id)
+    kept = tmp_path / "var" / "ledger.journal.corrupt"
+    assert eventually(kept.exists)
+    assert mead.usage()["totals"]["turns"] == 4
+    assert mead.history(session_id) == []
+    mead.stop()
+    with Mead(stored) as again:
+        assert again.usage()["totals"]["turns"] == 4
+        assert again.session_usage(session_id)["turns"] == 4
+
+
 def test_readers_and_turns_do_not_wait_for_a_disk_that_hangs() -> None:
     from mead.ledger.ledger import Ledger, LedgerHandle
 
