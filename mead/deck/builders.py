@@ -7,9 +7,9 @@ from collections.abc import Mapping, Sequence
 from typing import Any, Final, Literal
 
 from mead.config.settings import PolicyLevel
-from mead.deck.events import CancelReason, NewEvent, Origin, Outcome
+from mead.deck.events import CancelReason, NewEvent, Outcome
 from mead.ids import new_uuid
-from mead.protocols import CallStatus, ToolClass, ToolUse
+from mead.protocols import CallStatus, Origin, ToolClass, ToolUse
 from mead.turn import TurnFacts
 
 DELTA_BYTES: Final = 32 * 1024

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
-from mead.deck.events import Origin
+from mead.protocols import Origin
 from mead.turn import RequestedRoute
 
 

@@ -18,6 +18,11 @@ class Overtaken(Exception):
 class EventReader(Protocol):
     """A place in a log, for one socket's replay."""
 
+    @property
+    def position(self) -> int:
+        """The sequence of the last event that it gave, or would not give."""
+        ...
+
     def read(self, upto: int) -> Sequence[bytes]:
         """The next events as they are sent, none beyond the sequence `upto`.
 

@@ -31,7 +31,6 @@ EventType = Literal[
 ]
 Outcome = Literal["allow_once", "allow_always", "reject_once", "expired"]
 CancelReason = Literal["by_person", "stale", "stopped"]
-Origin = Literal["deck", "mcp", "cli", "api"]
 
 _UNSYNCED: Final = frozenset(
     {"turn.routed", "text.delta", "tool_call.started", "tool_call.finished", "session.titled"}

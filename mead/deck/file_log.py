@@ -95,8 +95,6 @@ class _Contents:
 class FileEventLog:
     """See EventLog."""
 
-    durable: Final = True
-
     def __init__(
         self,
         files: EventFiles,
@@ -107,6 +105,7 @@ class FileEventLog:
         events: int,
         limit: int,
     ) -> None:
+        self.durable = True
         self.log_id = log_id
         self._files = files
         self._session_id = session_id
@@ -190,7 +189,7 @@ class FileEventLog:
         if self._is_sound and self._files.policy.syncs_turns:
             with suppress(PersistenceError):  # the next channel then takes it for a crash
                 self._records.append_many((_CLOSED,), sync=True)
-        self._records.close()
+        self._files.close(self._records)
 
     # -- for its readers ---------------------------------------------------------------------------
 
@@ -208,7 +207,7 @@ class FileEventLog:
         else:
             record = orjson.dumps({"opened": {"log_id": self.log_id, "boot": boot}})
         self._records.append_many((record,), sync=self._files.policy.syncs_turns)
-        self._note_unsynced()
+        self._files.written(self._records)
 
     def _head(self, state: DeckState, first_sequence: int, boot: str) -> bytes:
         head = {
@@ -229,11 +228,7 @@ class FileEventLog:
             self._is_sound = False
             raise
         self._index.note(sequence, offset)
-        self._note_unsynced()
-
-    def _note_unsynced(self) -> None:
-        if self._files.policy.fsync == "interval":
-            self._files.on_unsynced(self._records)
+        self._files.written(self._records)
 
     def _rewritten(self, state: DeckState, first: int) -> Iterator[bytes]:
         yield self._head(state, first, boot_id())
@@ -254,6 +249,10 @@ class FileEventReader:
         self._records, self._index, self._generation = events.place(self._next)
         self._ahead: list[bytes] = []
         """Events that were read before they were asked for, the next one first."""
+
+    @property
+    def position(self) -> int:
+        return self._next - 1
 
     def read(self, upto: int) -> Sequence[bytes]:
         while self._next <= upto:

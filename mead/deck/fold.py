@@ -109,7 +109,7 @@ def _choice_requested(state: DeckState, event: Event) -> None:
 def _resolve(state: DeckState, event: Event) -> None:
     request_id = event.payload["request_id"]
     state.pending.pop(request_id, None)
-    state.resolved[request_id] = event
+    state.resolved[request_id] = event.sequence
     _trim(state.resolved, KNOWN_RESOLUTIONS)
 
 

@@ -51,9 +51,8 @@ class _Entry:
 class MemoryEventLog:
     """See EventLog."""
 
-    durable: Final = False
-
     def __init__(self, limit: int) -> None:
+        self.durable = False
         self.log_id = new_uuid()
         self.entries: list[_Entry] = []
         """Replaced, not changed, when something is let go: a reader goes on in the old list."""
@@ -108,6 +107,10 @@ class MemoryEventReader:
         self._next = after + 1
         self._entries: list[_Entry] = []
         self._place = 0
+
+    @property
+    def position(self) -> int:
+        return self._next - 1
 
     def read(self, upto: int) -> Sequence[bytes]:
         found: list[bytes] = []

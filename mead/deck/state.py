@@ -8,7 +8,6 @@ from typing import Any, Self
 
 from mead.config.settings import PolicyLevel
 from mead.deck.entries import Known, Prompt, Request, RunningTurn
-from mead.deck.events import Event
 
 
 class DeckState:
@@ -28,7 +27,8 @@ class DeckState:
         self.queue: dict[str, Prompt] = {}
         """The prompts that wait, by turn_id, in their order."""
         self.pending: dict[str, Request] = {}
-        self.resolved: dict[str, Event] = {}
+        self.resolved: dict[str, int] = {}
+        """Which event resolved a request."""
         self.known: dict[str, Known] = {}
         self.quiet: list[int] = []
         """The sequence of each prompt.accepted before which nothing ran or waited."""
@@ -80,5 +80,5 @@ class DeckState:
         self.first_sequence = first_sequence
         self.quiet = [each for each in self.quiet if each >= first_sequence]
         self.resolved = {
-            id_: event for id_, event in self.resolved.items() if event.sequence >= first_sequence
+            id_: sequence for id_, sequence in self.resolved.items() if sequence >= first_sequence
         }

@@ -8,6 +8,9 @@ from mead.protocols.faces import (
     OperatorAPI as OperatorAPI,
 )
 from mead.protocols.faces import (
+    Origin as Origin,
+)
+from mead.protocols.faces import (
     SessionAPI as SessionAPI,
 )
 from mead.protocols.faces import (

@@ -7,6 +7,9 @@ from mead.protocols.storage import RepairReport, StoredSession
 from mead.protocols.turns import Interaction
 from mead.turn import Turn
 
+Origin = Literal["deck", "mcp", "cli", "api"]
+"""The door through which a turn came."""
+
 
 class TurnReceipt(NamedTuple):
     """What `submit` gives back: the answer and the closed turn."""
@@ -35,6 +38,7 @@ class SessionAPI(Protocol):
         interaction: Interaction | None = None,
         on_text: Callable[[str], None] | None = None,
         turn_id: str | None = None,
+        origin: Origin = "api",
     ) -> TurnReceipt: ...
 
     def cancel_turn(self, session_id: str, turn_id: str | None = None) -> None: ...

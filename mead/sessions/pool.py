@@ -43,20 +43,36 @@ class SessionPool(DynamicSupervisor[SessionSupervisor]):
         self._is_attached = is_attached
         self._locks: dict[str, tuple[RLock, int]] = {}
 
-    def start_session(self, handler: TurnHandler, turn_timeout_ms: int) -> str:
+    def start_session(
+        self,
+        handler: TurnHandler,
+        turn_timeout_ms: int,
+        *,
+        session_id: str | None = None,
+        place: ExitStack | None = None,
+    ) -> str:
         """Start a new conversation and return its id.
 
-        Raises TooManySessions, PersistenceError.  Blocks on: disk.
+        `place`: one that was held for it.  Raises TooManySessions, PersistenceError.
+        Blocks on: disk.
         """
-        session_id = new_session_id()
-        with self._place():
+        session_id = session_id or new_session_id()
+        with self._place() if place is None else place:
             turn_log = self._store.create(session_id)
             self._start(session_id, turn_log, handler, turn_timeout_ms)
         return session_id
 
-    def resume_session(self, session_id: str, handler: TurnHandler, turn_timeout_ms: int) -> None:
+    def resume_session(
+        self,
+        session_id: str,
+        handler: TurnHandler,
+        turn_timeout_ms: int,
+        *,
+        place: ExitStack | None = None,
+    ) -> None:
         """Start a stored conversation again.
 
+        `place`: one that was held for it.
         Raises AlreadyRunning, SessionNotFound, CorruptHistory, TooManySessions, PersistenceError.
         Blocks on: disk, another resume or delete of the same id.
         """
@@ -64,7 +80,7 @@ class SessionPool(DynamicSupervisor[SessionSupervisor]):
             if self.get(session_id) is not None:
                 raise AlreadyRunning
             turn_log = self._store.open(session_id)  # before anyone is asked to make room for it
-            with closed_on_error(turn_log), self._place():
+            with closed_on_error(turn_log), self._place() if place is None else place:
                 self._start(session_id, turn_log, handler, turn_timeout_ms)
 
     def stop_session(self, session_id: str) -> bool:
@@ -77,6 +93,15 @@ class SessionPool(DynamicSupervisor[SessionSupervisor]):
         with self.exclusive(session_id):
             ran = self.stop_child(session_id)
             return self._store.delete(session_id) or ran
+
+    def hold_place(self) -> ExitStack:
+        """Hold a place for a conversation that is started later; `close` gives it back.
+
+        Raises TooManySessions.  Blocks on: the end of an idle session, if one makes room.
+        """
+        with ExitStack() as held:
+            held.enter_context(self._place())
+            return held.pop_all()
 
     @contextmanager
     def exclusive(self, session_id: str) -> Generator[None]:

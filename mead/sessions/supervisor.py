@@ -55,6 +55,11 @@ class SessionSupervisor(Supervisor):
         )
 
     @property
+    def is_busy(self) -> bool:
+        """Whether a turn runs."""
+        return self.activity.busy
+
+    @property
     def history(self) -> ActorRef | None:
         """The running history, or None in the moment between its end and its restart."""
         return cast("ActorRef | None", self.child("history"))

@@ -20,6 +20,7 @@ from mead.storage.faults import ShortWrite, refused
 from mead.storage.files import DRAFT_SUFFIX, open_fresh
 from mead.storage.log import RecordLog
 from mead.storage.record_reader import RecordReader
+from mead.storage.syncer import Syncer
 from mead.storage.turn_log import WritePolicy
 
 Value = TypeVar("Value")
@@ -41,13 +42,13 @@ class EventFiles:
         disk: Disk,
         directory: Path,
         policy: WritePolicy,
-        on_unsynced: Callable[[RecordLog], None],
+        syncer: Syncer,
     ) -> None:
-        """`on_unsynced` is told of a log that waits for the `interval` policy's sync."""
+        """`syncer` serves the `interval` policy."""
         self._disk = disk
         self._directory = directory
         self.policy = policy
-        self.on_unsynced = on_unsynced
+        self._syncer = syncer
 
     # -- event logs --------------------------------------------------------------------------------
 
@@ -69,6 +70,16 @@ class EventFiles:
     def reader(self, session_id: str, offset: int) -> RecordReader:
         """Reads the log from the record at `offset` on."""
         return RecordReader(self._disk, self._path(session_id, EVENTS_SUFFIX), offset)
+
+    def written(self, records: RecordLog) -> None:
+        """Something was written to the log that was not synced.  Blocks on: nothing."""
+        if self.policy.fsync == "interval":
+            self._syncer.add(records)
+
+    def close(self, records: RecordLog) -> None:
+        """Let go of a log.  Never raises.  Blocks on: disk."""
+        self._syncer.discard(records)
+        records.close()
 
     def set_aside(self, session_id: str) -> None:
         """Move a damaged log out of the way, over an earlier one.  Raises PersistenceError."""

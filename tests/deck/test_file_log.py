@@ -16,6 +16,7 @@ from mead.deck.fold import apply
 from mead.ids import new_session_id
 from mead.storage.disk import RealDisk, RealFile
 from mead.storage.event_files import EventFiles
+from mead.storage.syncer import Syncer
 from mead.storage.turn_log import WritePolicy
 from tests.deck.story import Story, numbered, shape
 
@@ -36,7 +37,7 @@ def files(disk, tmp_path) -> EventFiles:
 
 def files_in(disk, directory, fsync="turn") -> EventFiles:
     policy = WritePolicy(fsync=fsync, compact_after_bytes=1)
-    return EventFiles(disk, directory, policy, lambda _: None)
+    return EventFiles(disk, directory, policy, Syncer(3_600_000))
 
 
 @contextmanager

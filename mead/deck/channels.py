@@ -1,0 +1,129 @@
+"""The channels that run: one for each conversation that a device has open, or had just now."""
+
+from collections.abc import Callable
+from typing import Final, Protocol
+
+from mead.actors.actor import ActorRef
+from mead.actors.dynamic import DynamicSupervisor
+from mead.actors.exits import Child, Exit
+from mead.actors.green import Event, sleep_ms
+from mead.deck.channel import Channel
+from mead.deck.event_log import EventLog
+from mead.deck.file_log import FileEventLog
+from mead.deck.memory_log import MemoryEventLog
+from mead.deck.messages import Deleting, Drain, SessionEnded
+from mead.deck.state import DeckState
+from mead.deck.surroundings import Surroundings
+from mead.errors import SessionNotFound
+
+ENDING_POLL_MS: Final = 2
+"""How often it is looked whether an ending channel has let go of its log, which takes some."""
+
+
+class RunningSession(Child, Protocol):
+    """A conversation that runs, as its deck sees it."""
+
+    @property
+    def is_busy(self) -> bool:
+        """Whether a turn runs."""
+        ...
+
+
+FindSession = Callable[[str], RunningSession | None]
+"""The running conversation with that id, from the registry."""
+
+
+class ChannelPool(DynamicSupervisor[ActorRef]):
+    """Starts a channel when it is first asked for; one that ends is not started again."""
+
+    def __init__(
+        self, surroundings: Surroundings, find_session: FindSession, *, max_children: int
+    ) -> None:
+        super().__init__("channels", max_children=max_children)
+        self._around = surroundings
+        self._find_session = find_session
+        self._channels: dict[str, Channel] = {}
+        self._starting: dict[str, Event] = {}
+        self._watched: dict[str, Child] = {}
+
+    def channel_for(self, session_id: str) -> ActorRef:
+        """The channel of a running conversation, started if need be.
+
+        Raises SessionNotFound, PersistenceError, and what the history raises.
+        Blocks on: disk, session.
+        """
+        while True:
+            found = self.get(session_id)
+            starting = self._starting.get(session_id)
+            if found is not None and found.alive:
+                return found
+            if starting is not None:
+                starting.wait()
+            elif found is not None:
+                sleep_ms(ENDING_POLL_MS)
+            else:
+                return self._start(session_id)
+
+    def running(self, session_id: str) -> ActorRef | None:
+        """The channel of that conversation, if it has one now."""
+        found = self.get(session_id)
+        return found if found is not None and found.alive else None
+
+    def state_of(self, session_id: str) -> DeckState | None:
+        """What the channel knows, to look at; None without a channel."""
+        return None if self.running(session_id) is None else self._channels[session_id].state
+
+    def is_attached(self, session_id: str) -> bool:
+        """Whether a device has that conversation open, or a turn runs or waits there."""
+        return self.running(session_id) is not None and self._channels[session_id].is_attached
+
+    def deleting(self, session_id: str) -> None:
+        """The session is about to be stopped for good.  Blocks on: nothing."""
+        channel = self.running(session_id)
+        if channel is not None:
+            channel.cast(Deleting())
+
+    def drain(self) -> None:
+        """Start no turn any more and let nobody wait for a person.  Blocks on: nothing."""
+        for channel in self.children.values():
+            channel.cast(Drain())
+
+    def _start(self, session_id: str) -> ActorRef:
+        session = self._find_session(session_id)
+        if session is None:
+            raise SessionNotFound
+        done = self._starting[session_id] = Event()
+        try:
+            channel = Channel(session_id, self._around, lambda: self._open_log(session_id))
+            ref = self.start_child(session_id, channel.start)
+            self._channels[session_id] = channel
+            ref.on_end(lambda _: self._drop(session_id, channel))
+            self._watch(session_id, session)
+            return ref
+        finally:
+            del self._starting[session_id]
+            done.set()
+
+    def _open_log(self, session_id: str) -> tuple[EventLog, DeckState]:
+        limit, files = self._around.settings.event_log_limit, self._around.files
+        if files is None:
+            return MemoryEventLog(limit), DeckState()
+        return FileEventLog.open(files, session_id, limit)
+
+    def _watch(self, session_id: str, session: Child) -> None:
+        """Have the channel told when its session ends; at once if it has."""
+        if self._watched.get(session_id) is not session:
+            self._watched[session_id] = session
+            session.on_end(lambda exit_: self._session_ended(session_id, session, exit_))
+
+    def _session_ended(self, session_id: str, session: Child, exit_: Exit) -> None:
+        """May run in the hub."""
+        if self._watched.get(session_id) is session:
+            del self._watched[session_id]
+        channel = self.get(session_id)
+        if channel is not None:
+            channel.cast(SessionEnded(exit_))
+
+    def _drop(self, session_id: str, channel: Channel) -> None:
+        if self._channels.get(session_id) is channel:
+            del self._channels[session_id]

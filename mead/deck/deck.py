@@ -1,0 +1,267 @@
+"""The deck of one runtime: one call for each thing that a device or another door asks.
+
+    deck (one_for_one, 3 restarts in 5 s)
+    +-- tickets     the table of single-use tickets
+    +-- channels    one for each conversation that a device has open
+
+The blueprint of the deck checks and parses, then makes one of these calls.  Each raises MeadError
+subclasses only; `mead.deck.refusals.STATUS` has their HTTP status.  Source: SPEC section 8.
+"""
+
+from collections.abc import Callable, Mapping
+from typing import Any, Final, cast, get_args
+
+from mead.actors.actor import ActorRef
+from mead.actors.exits import ActorDied, Exit, MailboxFull
+from mead.actors.supervisor import ChildSpec, Supervisor
+from mead.actors.tasks import TaskSupervisor
+from mead.config.settings import DeckSettings, PolicyLevel
+from mead.deck.channels import ChannelPool, FindSession
+from mead.deck.listing import rows
+from mead.deck.messages import CancelQueued, Door, Retitle
+from mead.deck.refusals import Draining
+from mead.deck.snapshot import limits
+from mead.deck.socket import DeckSocket
+from mead.deck.surroundings import IDLE_END_MS, Surroundings
+from mead.deck.tickets import Claim, Issue, Redeem, Ticket, Tickets
+from mead.deck.titles import Titles, checked
+from mead.errors import Busy, SessionCrashed, SessionNotFound, SessionStopped
+from mead.ids import is_uuid4
+from mead.protocols import SessionAPI, TurnReceipt
+from mead.protocols.places import SessionPlaces
+from mead.protocols.sockets import FrameSocket
+from mead.storage.event_files import EventFiles
+
+MAX_RESTARTS: Final = 3
+MAX_SECONDS: Final = 5.0
+CHANNELS_PER_SESSION: Final = 2
+"""One that ends, beside the one that follows it."""
+
+
+class Deck:
+    """A child of the tree.  Every call may be made from any greenlet."""
+
+    def __init__(
+        self,
+        settings: DeckSettings,
+        *,
+        api: SessionAPI,
+        places: SessionPlaces,
+        find_session: FindSession,
+        files: EventFiles | None,
+        maximum_sessions: int,
+        describe: Callable[[], Mapping[str, Any]] = dict,
+        idle_end_ms: float = IDLE_END_MS,
+    ) -> None:
+        """`files` is None without a storage directory; `describe` adds to `info`.
+
+        Raises PersistenceError.  Blocks on: disk.
+        """
+        self._api = api
+        self._places = places
+        self._find_session = find_session
+        self._describe = describe
+        self._is_draining = False
+        self._tasks = TaskSupervisor("deck")
+        self._around = Surroundings(
+            api=api,
+            settings=settings,
+            files=files,
+            titles=Titles(files, self._tasks),
+            tasks=self._tasks,
+            idle_end_ms=idle_end_ms,
+        )
+        most = CHANNELS_PER_SESSION * maximum_sessions
+        self._tickets: Tickets
+        self._children = Supervisor(
+            "deck",
+            (
+                ChildSpec(id="tickets", start=self._start_tickets),
+                ChildSpec(
+                    id="channels",
+                    start=lambda: ChannelPool(self._around, find_session, max_children=most),
+                ),
+            ),
+            strategy="one_for_one",
+            max_restarts=MAX_RESTARTS,
+            max_seconds=MAX_SECONDS,
+        )
+
+    # -- as a child of the tree --------------------------------------------------------------------
+
+    def start(self) -> "Deck":
+        """Start tickets and channels."""
+        self._children.start()
+        return self
+
+    @property
+    def alive(self) -> bool:
+        return self._children.alive
+
+    def stop(self, timeout_ms: float = 5000) -> None:
+        """End every channel; turns that run go on without it.  See Child.stop."""
+        self._children.stop()
+        self._tasks.stop(timeout_ms)
+
+    def on_end(self, callback: Callable[[Exit], Any]) -> None:
+        self._children.on_end(callback)
+
+    # -- a device comes ----------------------------------------------------------------------------
+
+    def issue_ticket(self, session_id: object = None) -> Ticket:
+        """A ticket for that conversation, or for a new one.
+
+        Raises Draining, SessionNotFound (gone: do not retry), CorruptHistory, PersistenceError,
+        TooManySessions, TicketLimit.  Blocks on: disk, for a conversation that does not run.
+        """
+        if self._is_draining:
+            raise Draining
+        if session_id is None:
+            return self._ticket(None)
+        if not is_uuid4(session_id):
+            raise SessionNotFound
+        id_ = cast(str, session_id)
+        if not self._is_running(id_) and not self._tickets.is_held(id_):
+            self._api.history(id_)  # what is not there, or damaged, is found now and not later
+        return self._ticket(id_)
+
+    def redeem(self, ticket: str) -> str:
+        """The session id of a ticket, once that conversation runs; the ticket is then used up.
+
+        Raises Draining, TicketRefused, and what opening the conversation raises.
+        Blocks on: disk.
+        """
+        if self._is_draining:
+            raise Draining
+        claim = cast(Claim, self._ask_tickets(Redeem(ticket)))
+        self._places.open(claim.session_id, is_new=claim.is_new, place=claim.place)
+        return claim.session_id
+
+    def serve(self, socket: FrameSocket, session_id: str) -> None:
+        """A device's whole stay: what the WebSocket's view does.  Blocks on: the client."""
+        DeckSocket(socket, session_id, self._channels, self._around).run()
+
+    # -- beside the socket -------------------------------------------------------------------------
+
+    def info(self) -> dict[str, Any]:
+        """What a page shows before it connects."""
+        settings = self._around.settings
+        return {
+            **self._describe(),
+            "policy_levels": list(get_args(PolicyLevel)),
+            "default_policy_level": settings.default_policy_level,
+            "durable": self._around.files is not None,
+            "limits": limits(settings),
+        }
+
+    def sessions(self) -> list[dict[str, Any]]:
+        """The conversations: stored ones newest first, open ones that are not stored before them.
+
+        Raises PersistenceError.  Blocks on: disk.
+        """
+        stored = self._api.list_sessions()
+        return list(rows(stored, self._channels, self._around.titles, self._find_session))
+
+    def set_title(self, session_id: str, title: object, device_id: str | None = None) -> str:
+        """Name a conversation; the name without white space around it.
+
+        Raises InvalidInput, SessionNotFound, PersistenceError.  Blocks on: disk.
+        """
+        name = checked(title)
+        if not self._exists(session_id):
+            raise SessionNotFound
+        self._around.titles.put(session_id, name)
+        channel = self._running_channel(session_id)
+        if channel is not None:
+            _ask(channel, Retitle(name, device_id))
+        return name
+
+    def drain(self) -> None:
+        """The server is leaving: no ticket, no new turn, nobody waits for a person any more."""
+        self._is_draining = True
+        if (channels := self._running_channels) is not None:
+            channels.drain()
+
+    # -- other doors -------------------------------------------------------------------------------
+
+    def submit(self, session_id: str, door: Door) -> TurnReceipt | None:
+        """Run a turn through the conversation's channel; None when it has none.
+
+        Raises Busy, InvalidInput, TurnError, SessionStopped, SessionCrashed.
+        Blocks on: the turns before this one and the turn itself.
+        """
+        channel = self._running_channel(session_id)
+        return None if channel is None else _ask(channel, door)
+
+    def cancel_queued(self, session_id: str, turn_id: str) -> bool:
+        """Take a turn out of a channel's queue; whether it was there."""
+        channel = self._running_channel(session_id)
+        return channel is not None and _ask(channel, CancelQueued(turn_id)) is True
+
+    def is_attached(self, session_id: str) -> bool:
+        """Whether a device has that conversation open, or a turn runs or waits there."""
+        channels = self._running_channels
+        return channels is not None and channels.is_attached(session_id)
+
+    def deleting(self, session_id: str) -> None:
+        """The conversation is about to be stopped and its files removed."""
+        if (channels := self._running_channels) is not None:
+            channels.deleting(session_id)
+        self._around.titles.forget(session_id)
+
+    # -- inside ------------------------------------------------------------------------------------
+
+    @property
+    def _channels(self) -> ChannelPool:
+        channels = self._running_channels
+        if channels is None:
+            raise SessionStopped("the deck is restarting")
+        return channels
+
+    @property
+    def _running_channels(self) -> ChannelPool | None:
+        return cast("ChannelPool | None", self._children.child("channels"))
+
+    def _running_channel(self, session_id: str) -> ActorRef | None:
+        channels = self._running_channels
+        return None if channels is None else channels.running(session_id)
+
+    def _start_tickets(self) -> ActorRef:
+        self._tickets = Tickets(
+            self._places, self._is_running, ttl_ms=self._around.settings.ticket_ttl_ms
+        )
+        return self._tickets.start()
+
+    def _ticket(self, session_id: str | None) -> Ticket:
+        return cast(Ticket, self._ask_tickets(Issue(session_id)))
+
+    def _ask_tickets(self, message: object) -> object:
+        tickets = cast("ActorRef | None", self._children.child("tickets"))
+        if tickets is None:
+            raise SessionStopped("the deck is restarting")
+        try:
+            return tickets.call(message)
+        except (ActorDied, MailboxFull):
+            raise SessionStopped("the deck is restarting") from None
+
+    def _is_running(self, session_id: str) -> bool:
+        return self._find_session(session_id) is not None
+
+    def _exists(self, session_id: str) -> bool:
+        return self._is_running(session_id) or any(
+            entry.session_id == session_id for entry in self._api.list_sessions()
+        )
+
+
+def _ask(channel: ActorRef, message: object) -> Any:
+    """A channel's answer; None when it ended before it looked at the message."""
+    try:
+        return channel.call(message, None)
+    except MailboxFull:
+        raise Busy from None
+    except ActorDied as died:
+        if died.unread:
+            return None
+        raise SessionCrashed(
+            "the deck of that conversation failed; its history tells whether the turn ran"
+        ) from None

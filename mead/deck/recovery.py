@@ -1,0 +1,74 @@
+"""What a new channel adds to its log before it serves anyone.  Pure.
+
+Only what is missing is added: the end of a turn that was cut off, the turns that the stored history
+has and the log has not.  A prompt that never started is left in the queue and runs.
+Source: SPEC section 8, "Recovery".
+"""
+
+from collections.abc import Mapping, Sequence
+from datetime import datetime, timedelta
+from typing import Final
+
+from mead.deck import builders
+from mead.deck.endings import close_turn, whole
+from mead.deck.entries import Prompt
+from mead.deck.events import NewEvent
+from mead.deck.state import DeckState
+from mead.ids import new_uuid
+from mead.turn import Turn, TurnStatus, iso_ms
+
+STALE_AFTER: Final = timedelta(hours=1)
+"""Who asked so long ago does not wait for an answer any more."""
+
+EVENTS_OF_A_TURN: Final = 7
+"""The fewest that a stored turn comes to; bounds how many are added to a new log."""
+
+
+def recover(
+    state: DeckState, history: Sequence[Turn], now: datetime, event_log_limit: int
+) -> list[NewEvent]:
+    """The events that are missing, in their order."""
+    closed = {turn.id: turn for turn in history if turn.status is not TurnStatus.RUNNING}
+    events: list[NewEvent] = []
+    if state.turn is not None:
+        events += close_turn(state, closed.get(state.turn.prompt.turn_id))
+    events += _made_elsewhere(state, history, event_log_limit)
+    for prompt in state.queue.values():
+        events += _waiting(prompt, closed, now)
+    return events
+
+
+def _waiting(prompt: Prompt, closed: Mapping[str, Turn], now: datetime) -> list[NewEvent]:
+    turn = closed.get(prompt.turn_id)
+    if turn is not None:
+        return whole(turn)
+    if now - datetime.fromisoformat(prompt.accepted_at) > STALE_AFTER:
+        return [builders.prompt_cancelled(prompt.client_message_id, prompt.turn_id, "stale")]
+    return []
+
+
+def _made_elsewhere(
+    state: DeckState, history: Sequence[Turn], event_log_limit: int
+) -> list[NewEvent]:
+    """The newest stored turns that came after the last one that the log knows."""
+    known = {known.turn_id for known in state.known.values()}
+    newer: list[Turn] = []
+    for turn in reversed(history):
+        if turn.id in known or len(newer) * EVENTS_OF_A_TURN >= event_log_limit:
+            break
+        if turn.status is not TurnStatus.RUNNING:
+            newer.append(turn)
+    events: list[NewEvent] = []
+    for turn in reversed(newer):
+        events.append(
+            builders.prompt_accepted(
+                client_message_id=new_uuid(),
+                turn_id=turn.id,
+                text=turn.input,
+                route=None,
+                origin="api",
+                at=iso_ms(turn.started_at),
+            )
+        )
+        events += whole(turn)
+    return events
