@@ -29,10 +29,10 @@ CHOICES: dict[str, list[str | None]] = {
 }
 
 
-@pytest.fixture
-def app() -> Iterator[Flask]:
-    tokens = {"mcp_server": {"token": MCP_TOKEN}, "deck": {"token": DECK_TOKEN}}
-    settings = Settings.build(tokens)
+@pytest.fixture(params=[[], ["127.0.0.1"]], ids=["no proxy", "a proxy"])
+def app(request: pytest.FixtureRequest) -> Iterator[Flask]:
+    server = {"token": MCP_TOKEN, "trusted_proxies": request.param}
+    settings = Settings.build({"mcp_server": server, "deck": {"token": DECK_TOKEN}})
     with Mead(settings) as mead:
         yield create_app(settings, mead)
 

@@ -7,9 +7,11 @@ import gevent
 import pytest
 
 from mead import Mead
+from mead.errors import TurnFailed
 from mead.ids import new_uuid
 from mead.mcp.server.dispatcher import Dispatcher
 from mead.mcp.server.tools import INSTRUCTIONS, session_tools
+from mead.providers.errors import SENTENCES
 from tests.helpers.mcp_messages import call, legacy, request, result
 from tests.helpers.puppet import Puppet
 from tests.helpers.waiting import eventually
@@ -246,6 +248,26 @@ def test_a_failed_turn_is_told_in_fixed_words(
 ) -> None:
     session_id = ask("start_session", handler="puppet")["session_id"]
     assert fault("submit_turn", session_id=session_id, input=prompt) == told
+
+
+def test_a_reason_that_only_its_handler_knows_is_not_told(mead: Mead, fault: Call) -> None:
+    class Handler:
+        def handle_turn(self, history: Any, text: str, context: Any) -> str:
+            raise TurnFailed("the model said a secret", "the model said a secret")
+
+    session_id = mead.start_session(handler=Handler())
+    assert fault("submit_turn", session_id=session_id, input="x") == "failed: the turn failed"
+
+
+def test_every_reason_of_a_provider_has_its_words(mead: Mead, fault: Call) -> None:
+    class Handler:
+        def handle_turn(self, history: Any, text: str, context: Any) -> str:
+            raise TurnFailed(text)
+
+    session_id = mead.start_session(handler=Handler())
+    for reason in SENTENCES:
+        told = fault("submit_turn", session_id=session_id, input=reason)
+        assert told.startswith(f"failed ({reason}): ")
 
 
 def test_a_full_queue_is_busy_and_a_stop_ends_the_wait(
