@@ -17,7 +17,7 @@ from typing import Any, Final, Literal
 
 from mead.actors.actor import NO_REPLY, Actor, Reply
 from mead.actors.exits import Exit, Outcome
-from mead.actors.tasks import Task, TaskSupervisor, kill_all
+from mead.actors.tasks import Task, TaskSupervisor
 from mead.actors.timer import Timer
 from mead.config import ServerSettings
 from mead.mcp.client.catalog import Catalog, Line
@@ -126,7 +126,8 @@ class Connection(Actor):
         if self._timer is not None:
             self._timer.cancel()
         if self._attempt is not None:
-            kill_all([self._attempt], CLOSE_MS)
+            # Killed as a link already.  Once more would cut short its own tidying up.
+            self._attempt.wait(CLOSE_MS)
         if self._peer is not None:
             self._peer.closed(ServerFault("connection_lost", "Mead ended the connection"))
         if self._transport is not None:

@@ -392,3 +392,13 @@ def test_a_stop_during_the_handshake_leaves_nothing():
     for _ in range(5):
         with running(fake_server(), fake_server("other", probe="silence"), ready=False):
             gevent.sleep(0)
+
+
+def test_a_connection_whose_actor_dies_returns_with_a_new_child():
+    with running(fake_server()) as hub:
+        first = psutil.Process(launcher_pid(hub))
+        hub._connections["fake"].ref.kill()
+        eventually(lambda: status(hub).state == "ready" and launcher_pid(hub) != first.pid)
+        assert not first.is_running()
+        assert call(hub, "echo", {"text": "again"}).text == "again"
+        assert hub.alive
