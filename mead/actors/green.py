@@ -5,7 +5,7 @@ take these names, so that the scheduler could be read (and changed) in one place
 """
 
 from collections.abc import Callable
-from typing import TypeVar
+from typing import Any, TypeVar
 
 import gevent
 from gevent import GreenletExit, Timeout, monkey
@@ -22,6 +22,12 @@ Killed = GreenletExit
 def is_patched() -> bool:
     """Whether gevent has made this process's standard library cooperative."""
     return monkey.is_module_patched("socket") and monkey.is_module_patched("threading")
+
+
+def interrupt_quietly() -> None:
+    """Have a Ctrl-C raise KeyboardInterrupt without gevent printing its traceback first."""
+    hub: Any = gevent.get_hub()
+    hub.NOT_ERROR = (*hub.NOT_ERROR, KeyboardInterrupt)
 
 
 def pause() -> None:
@@ -61,6 +67,7 @@ __all__ = [
     "RLock",
     "Timeout",
     "in_thread",
+    "interrupt_quietly",
     "is_patched",
     "pause",
     "sleep_ms",

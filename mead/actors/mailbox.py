@@ -52,7 +52,7 @@ class Reply:
             if timeout_s is None:
                 self._waiter.get()
             else:
-                with Timeout(timeout_s, exception=False):
+                with Timeout(timeout_s, False):  # pyright: ignore[reportArgumentType] - gevent documents it
                     self._waiter.get()
         if self._error is not None:
             raise self._error

@@ -6,6 +6,7 @@ from typing import Any, Final
 import click
 from flask.cli import ScriptInfo
 
+from mead.actors.green import interrupt_quietly
 from mead.errors import ConfigurationError, MeadError
 
 CONFIGURATION_EXIT: Final = 2
@@ -17,6 +18,7 @@ class MeadGroup(click.Group):
 
     def invoke(self, ctx: click.Context) -> Any:
         """Run the command.  A refused configuration ends with 2, any other MeadError with 1."""
+        interrupt_quietly()
         app = ctx.ensure_object(ScriptInfo).load_app()
         try:
             with app.app_context():

@@ -101,6 +101,19 @@ def test_ctrl_c_cancels_the_turn_and_a_second_one_leaves(chat: Terminal) -> None
 
 
 @pytest.mark.timeout(60)
+def test_ctrl_c_ends_ask_without_a_traceback(directory: Path) -> None:
+    terminal = Terminal(directory, "ask", "hello")
+    try:
+        terminal.wait_for("[local] script")
+        terminal.interrupt()
+        terminal.wait_for("Aborted!")
+        assert "Traceback" not in terminal.shown
+        assert "KeyboardInterrupt" not in terminal.shown
+    finally:
+        terminal.close()
+
+
+@pytest.mark.timeout(60)
 def test_ctrl_d_leaves(chat: Terminal) -> None:
     chat.wait_for("> ")
     chat.type("\x04")
