@@ -27,8 +27,8 @@ from mead.mcp.jsonrpc import (
     Response,
     object_or_empty,
 )
-from mead.mcp.server.envelope import Incoming, Refused, check_version, era_of
-from mead.mcp.server.revisions import LEGACY, LEGACY_ERA, META, MODERN, Era, server_info
+from mead.mcp.server.envelope import Incoming, Refused, check_capabilities, check_version, era_of
+from mead.mcp.server.revisions import LEGACY, LEGACY_ERA, META, MODERN, MODERN_ERA, Era, server_info
 from mead.mcp.server.tool import ServerTool, ToolFault, ToolResult, Watch, plain
 
 log = logging.getLogger(__name__)
@@ -135,6 +135,8 @@ class Dispatcher:
         tool = self._tools.get(name)
         if tool is None:
             raise _refused(era, INVALID_PARAMS, "there is no such tool")
+        if era is MODERN_ERA:
+            check_capabilities(request, tool.needs)
         token = object_or_empty(params.get(META)).get("progressToken")
         if token is not None and (isinstance(token, bool) or not isinstance(token, ProgressToken)):
             raise _refused(era, INVALID_PARAMS, "progressToken must be a string or a number")

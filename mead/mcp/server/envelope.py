@@ -6,13 +6,14 @@ gateways read instead of the body (MCP.md 2.4).  Pure.
 
 import base64
 import binascii
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
 from mead.mcp.jsonrpc import (
     HEADER_MISMATCH,
     INVALID_PARAMS,
+    MISSING_CLIENT_CAPABILITY,
     UNSUPPORTED_PROTOCOL_VERSION,
     Error,
     Request,
@@ -78,6 +79,17 @@ def era_of(request: Request, incoming: Incoming) -> Era:
     if meta[PROTOCOL_VERSION_KEY] not in MODERN:
         raise _unsupported(meta[PROTOCOL_VERSION_KEY])
     return MODERN_ERA
+
+
+def check_capabilities(request: Request, needed: Sequence[str]) -> None:
+    """Refuse a modern request whose client has not declared what is needed of it."""
+    meta = object_or_empty(object_or_empty(request.params).get(META))
+    declared = object_or_empty(meta.get(CLIENT_CAPABILITIES_KEY))
+    missing: dict[str, Any] = {name: {} for name in needed if name not in declared}
+    if missing:
+        message = "the client has not declared a capability that this needs"
+        data = {"requiredCapabilities": missing}
+        raise Refused(400, Error(MISSING_CLIENT_CAPABILITY, message, data))
 
 
 def _check_meta(meta: Mapping[str, Any]) -> None:

@@ -59,6 +59,8 @@ class ServerTool:
     annotations: Mapping[str, bool] | None = None
     shows_progress: bool = False
     """Whether its answer can be watched as it grows."""
+    needs: tuple[str, ...] = ()
+    """Capabilities that its client must declare (`sampling`, ...); none of Mead's own needs any."""
 
     def definition(self) -> dict[str, Any]:
         """The tool as tools/list shows it."""

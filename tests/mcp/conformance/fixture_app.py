@@ -113,6 +113,7 @@ FIXTURES: Final = (
     ),
     fixture("test_error_handling", fail),
     tool("test_tool_with_progress", slowly, shows_progress=True),
+    tool("test_missing_capability", lambda arguments, watch: plain("ok"), needs=("sampling",)),
     tool(
         "json_schema_2020_12_tool",
         lambda arguments, watch: plain("ok"),

@@ -7,6 +7,7 @@ import pytest
 
 from mead.mcp.server.dispatcher import Dispatcher
 from mead.mcp.server.envelope import decoded
+from mead.mcp.server.tool import ServerTool, plain
 from tests.helpers.mcp_messages import (
     META,
     MODERN_VERSION,
@@ -142,3 +143,21 @@ def test_a_fault_of_a_tool_is_a_result(dispatcher: Dispatcher) -> None:
     answer = result(dispatcher, modern(call("history", {"session_id": "x"})))
     assert answer["isError"] is True
     assert answer["resultType"] == "complete"
+
+
+def test_a_client_that_lacks_what_a_tool_needs_is_told() -> None:
+    tool = ServerTool(
+        name="asking",
+        title="Asking",
+        description="Asks its client.",
+        input_schema={"type": "object"},
+        run=lambda arguments, watch: plain("done"),
+        needs=("sampling", "roots"),
+    )
+    dispatcher = Dispatcher([tool], "")
+    able = {**META, "io.modelcontextprotocol/clientCapabilities": {"sampling": {}, "roots": {}}}
+    assert result(dispatcher, modern(call("asking", _meta=able)))["isError"] is False
+    some = {**META, "io.modelcontextprotocol/clientCapabilities": {"sampling": {}}}
+    status, answer = answered(dispatcher, modern(call("asking", _meta=some)))
+    assert (status, answer["id"], answer["error"]["code"]) == (400, 1, -32021)
+    assert answer["error"]["data"] == {"requiredCapabilities": {"roots": {}}}
