@@ -1,26 +1,17 @@
 """`Mead`: the public calls, the only door to a conversation.  Source: seed M, SPEC section 3."""
 
 import logging
-import time
 from collections.abc import Callable, Mapping
 from types import TracebackType
-from typing import Any, Final, Self
+from typing import Any, Self
 
 from mead import arguments, assembly
-from mead.actors.actor import ActorRef
-from mead.actors.exits import ActorDied, Exit
-from mead.actors.green import pause
+from mead.actors.exits import Exit
 from mead.config import Settings
 from mead.control.calls import control_calls
 from mead.deck.deck import Deck
 from mead.deck.messages import Door
-from mead.errors import (
-    LedgerUnavailable,
-    MeadError,
-    SessionCrashed,
-    SessionNotFound,
-    SessionStopped,
-)
+from mead.errors import LedgerUnavailable, SessionNotFound, SessionStopped
 from mead.export import ExportFormat, exported
 from mead.ids import new_turn_id
 from mead.protocols import (
@@ -33,6 +24,7 @@ from mead.protocols import (
     TurnReceipt,
     UsageLedger,
 )
+from mead.sessions.asking import ask
 from mead.sessions.history import Compact, Read
 from mead.sessions.pool import SessionPool
 from mead.sessions.server import Cancel, Submit
@@ -40,9 +32,6 @@ from mead.sessions.supervisor import SessionSupervisor
 from mead.turn import Route, Turn
 
 log = logging.getLogger(__name__)
-
-RESTART_WAIT_S: Final = 1.0
-"""How long a call waits for a crashed session to be back; a restart takes milliseconds."""
 
 
 class Mead:
@@ -224,7 +213,7 @@ class Mead:
             raise SessionStopped("the session makes room for another; resume it")
         pair.activity.submitting += 1
         try:
-            receipt: TurnReceipt = _ask(lambda: pair.server, pair, message)
+            receipt: TurnReceipt = ask(lambda: pair.server, pair, message)
         finally:
             pair.activity.submitting -= 1
         return receipt
@@ -239,7 +228,7 @@ class Mead:
         pair, deck = self._pair(session_id), self._parts.tree.deck
         if turn_id is not None and deck is not None and deck.cancel_queued(session_id, turn_id):
             return
-        _ask(lambda: pair.server, pair, Cancel(turn_id))
+        ask(lambda: pair.server, pair, Cancel(turn_id))
 
     def history(self, session_id: str) -> list[Turn]:
         """The turns in order, oldest first, of a running or a stored conversation.
@@ -249,7 +238,7 @@ class Mead:
         pair = self._running(session_id)
         if pair is None:
             return self._parts.store.load(session_id)
-        return _ask(lambda: pair.history, pair, Read())
+        return ask(lambda: pair.history, pair, Read())
 
     def stop_session(self, session_id: str) -> None:
         """Stop it; the stored conversation and its usage stay.  Raises SessionNotFound."""
@@ -318,7 +307,7 @@ class Mead:
         if self.settings.storage.directory is None:
             raise SessionNotFound
         if pair is not None:
-            return _ask(lambda: pair.history, pair, Compact())
+            return ask(lambda: pair.history, pair, Compact())
         with self._pool().exclusive(session_id):
             return self._parts.compact_stopped(session_id)
 
@@ -399,29 +388,3 @@ class Mead:
         if self._started:
             for callback in self._watchers:
                 callback(exit_)
-
-
-def _ask(find: Callable[[], ActorRef | None], pair: SessionSupervisor, message: object) -> Any:
-    """Call an actor of a conversation, waiting a moment for one that is being restarted.
-
-    Only the wait for the answer is without a time limit of its own: the answer of a turn comes by
-    its deadline, and the end of the actor ends the wait.
-    """
-    give_up = time.monotonic() + RESTART_WAIT_S
-    while True:
-        actor = find()
-        if actor is not None:
-            try:
-                return actor.call(message, None)
-            except ActorDied as died:
-                if not died.unread:
-                    raise _session_error(died) from None
-        if not pair.alive:
-            raise SessionNotFound
-        if time.monotonic() > give_up:
-            raise SessionCrashed
-        pause()
-
-
-def _session_error(died: ActorDied) -> MeadError:
-    return SessionStopped() if died.exit.kind == "normal" else SessionCrashed()
