@@ -23,6 +23,7 @@ from benchmarks.report import figure, header, note
 CLIENTS = 500
 IDLE = 1000
 EVENTS = 200
+REPLAY = 10_000
 ROUNDS = 5
 FRAME_BYTES = 102
 KEY = "dGhlIHNhbXBsZSBub25jZQ=="
@@ -35,6 +36,7 @@ def main() -> None:
         fan_out(port)
     with server() as port:
         echo(port)
+        replay(port)
     with server() as port:
         idle(port)
 
@@ -101,6 +103,17 @@ def echo(port: int) -> None:
         )
         for client in clients:
             client.close()
+
+
+def replay(port: int) -> None:
+    """Ten thousand frames at the client's pace, each given by itself."""
+    client = connect(port, "/replay")
+    began = time.perf_counter()
+    received = 0
+    while received < REPLAY * FRAME_BYTES:
+        received += len(client.recv(262_144))
+    note(f"replay of {REPLAY:,} frames: {time.perf_counter() - began:.2f} s")
+    client.close()
 
 
 def exchange(clients: list[socket.socket], seconds: float) -> list[float]:

@@ -17,6 +17,7 @@ from mead.web.websocket.frames import encode_text
 from wsgi import create_app
 
 PAYLOAD = b"x" * 100
+REPLAY = 10_000
 
 app = create_app()
 add_sockets(app, WebSocketEngine(app.extensions[PROCESS].connections))
@@ -39,7 +40,15 @@ def fan(socket: WebSocket) -> None:
         everyone.remove(socket)
 
 
+@access(Access.OPEN)
+def replay(socket: FrameSocket) -> None:
+    frame = encode_text(PAYLOAD)
+    for _ in range(REPLAY):
+        socket.send_paced(frame)
+
+
 socket_route(app, "/echo", echo)
+socket_route(app, "/replay", replay)
 socket_route(app, "/fan", fan)
 
 

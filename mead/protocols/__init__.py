@@ -43,6 +43,21 @@ from mead.protocols.models import (
 from mead.protocols.models import (
     ToolRound as ToolRound,
 )
+from mead.protocols.sockets import (
+    Closed as Closed,
+)
+from mead.protocols.sockets import (
+    FrameSocket as FrameSocket,
+)
+from mead.protocols.sockets import (
+    ServedSocket as ServedSocket,
+)
+from mead.protocols.sockets import (
+    SocketEngine as SocketEngine,
+)
+from mead.protocols.sockets import (
+    UpgradeRefused as UpgradeRefused,
+)
 from mead.protocols.storage import (
     RepairReport as RepairReport,
 )

@@ -8,12 +8,13 @@ from typing import Final
 import gevent
 import pytest
 from gevent.event import Event
+from gevent.select import select
 
 from mead.actors.tasks import TaskSupervisor
 from mead.protocols.sockets import Closed
-from mead.web.websocket.connection import WebSocket
+from mead.web.websocket.connection import RECEIVE_BYTES, WebSocket
 from mead.web.websocket.flusher import Flusher
-from mead.web.websocket.frames import encode_text
+from mead.web.websocket.frames import encode_close, encode_text
 from mead.web.websocket.incoming import Incoming
 from mead.web.websocket.outgoing import QUEUE_BYTES, QUEUE_FRAMES
 from mead.web.websocket.wire import prepare
@@ -124,6 +125,7 @@ def test_messages_go_both_ways_in_order(rig):
     rig.client.send(close(1000))
     assert rig.client.receive() == closing(1000)
     assert rig.client.receive() is END
+    rig.client.connection.close()
     serving.join(5)
     assert rig.socket.closed == Closed(1000)
 
@@ -175,18 +177,19 @@ def test_receiving_may_time_out_and_go_on(rig):
 
 
 def test_a_timeout_loses_no_bytes(rig):
-    frame = masked(TEXT, b"whole")
+    frame = masked(TEXT, b"whole" * 20)
     got = []
 
     def view() -> None:
         for byte in frame:
             with pytest.raises(TimeoutError):
-                rig.socket.receive(timeout_ms=2)
+                rig.socket.receive(timeout_ms=byte % 3)
             rig.client.send(bytes([byte]))
+            select([rig.server], [], [], 5)
         got.append(rig.socket.receive(timeout_ms=5000))
 
     rig.run(view)
-    assert eventually(lambda: got) == ["whole"]
+    assert eventually(lambda: got) == ["whole" * 20]
 
 
 # -- pace ------------------------------------------------------------------------------------------
@@ -211,6 +214,31 @@ def test_a_client_that_floods_is_held_back_by_not_being_read(rig):
     rig.client.send(close(1000))
     serving.join(5)
     assert received == [b"x" * 60 * KIB] * 400
+
+
+def test_a_client_with_much_to_say_does_not_hold_up_the_others(rig):
+    turns = 0
+    seen = []
+
+    def other() -> None:
+        nonlocal turns
+        while True:
+            gevent.sleep(0)
+            turns += 1
+
+    def view() -> None:
+        rig.socket.receive()
+        before = turns
+        for _ in range(99):
+            rig.socket.receive()
+        seen.append(turns - before)
+
+    rig.client.send(masked(TEXT, b"x" * 1000) * 100)
+    select([rig.server], [], [], 5)
+    waiting = gevent.spawn(other)
+    rig.run(view)
+    assert eventually(lambda: seen)[0] >= 100_000 // RECEIVE_BYTES - 1
+    waiting.kill()
 
 
 def test_a_client_that_pings_and_never_reads_is_not_read_for_ever(rig):
@@ -292,6 +320,32 @@ def test_a_replay_waits_for_the_client_and_leaves_the_queue_free(rig):
     ]
 
 
+def test_a_large_replay_leaves_all_of_the_queue_free(rig):
+    rig.run(rig.drain)
+    rig.socket.send_paced(encode_text(b"r" * 3 * QUEUE_BYTES))
+    rig.wait_until_it_waits()
+    live = encode_text(b"l" * 100_000)
+    assert all(rig.socket.send(live) for _ in range(10))
+    assert not rig.socket.send(live)
+    assert rig.client.receive() == Got(TEXT, b"r" * 3 * QUEUE_BYTES)
+
+
+def test_what_is_given_while_a_writer_ends_is_sent(rig):
+    rig.run(rig.drain)
+    for _ in range(20):
+        rig.socket.send(encode_text(b"x" * 600 * KIB))
+        rig.wait_until_it_waits()
+        reading = gevent.spawn(rig.client.receive)
+        sent = 0
+        while rig.socket._outgoing._writer is not None:
+            if not rig.socket._outgoing.pending_bytes:
+                rig.socket.send(encode_text(b"%d" % sent))
+                sent += 1
+            gevent.sleep(0)
+        assert reading.get(timeout=5) == Got(TEXT, b"x" * 600 * KIB)
+        assert [rig.client.receive_text() for _ in range(sent)] == [str(n) for n in range(sent)]
+
+
 def test_a_killed_replay_leaves_no_half_frame(rig):
     rig.run(rig.drain)
 
@@ -316,8 +370,10 @@ def test_a_view_that_returns_closes_with_1000(rig):
     assert rig.client.receive() == closing(1000)
     rig.client.send(close(1000))
     assert rig.client.receive() is END
+    assert not rig.socket._is_cut
     rig.client.connection.close()
     serving.join(5)
+    assert rig.socket._incoming.over  # it waited for the client's Close
     assert rig.socket.closed == Closed(1000)
 
 
@@ -354,6 +410,22 @@ def test_the_close_comes_behind_what_is_queued(rig):
     rig.wait_until_it_waits()
     rest = rig.client.receive_rest()
     assert rest == [Got(TEXT, b"x" * 50_000)] * 10 + [closing(1001, "restart")]
+
+
+def test_a_slow_client_that_still_reads_gets_all_of_it_before_the_close(rig):
+    rig.run(rig.drain)
+    rig.socket.send(encode_text(b"x" * 900_000))
+    rig.socket.close(1001)
+    received = b""
+    for part in range(100_000, 900_000, 50_000):  # longer than one has who reads nothing
+        while len(received) < part:
+            received += rig.client.connection.recv(65_536)
+        gevent.sleep(0.1)
+    assert rig.socket._outgoing.sent_bytes > 900_000
+    assert not rig.socket._is_cut
+    while len(received) < 900_000 + 10 + 4:
+        received += rig.client.connection.recv(65_536)
+    assert received.endswith(encode_close(Closed(1001)))
 
 
 def test_a_client_that_never_answers_a_close_is_cut(rig):
@@ -451,7 +523,7 @@ def test_a_killed_view_ends_without_the_exception_and_without_a_byte_of_http(rig
     rig.socket.send(encode_text(b"x" * 2 * QUEUE_BYTES))
     rig.wait_until_it_waits()
     serving.kill()
-    assert serving.successful()
+    assert serving.value is None
     assert rig.socket.closed == Closed(1006)
     eventually(lambda: len(rig.tasks) == 0)
 
@@ -460,7 +532,7 @@ def test_a_kill_while_the_end_is_awaited_ends_it_at_once(rig):
     serving = rig.run(lambda: None)
     assert rig.client.receive() == closing(1000)
     serving.kill()
-    assert serving.successful()
+    assert serving.value is None
     assert rig.client.receive_rest() == []
 
 

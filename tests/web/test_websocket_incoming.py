@@ -132,6 +132,13 @@ def test_bad_text_ends_at_its_first_bad_fragment():
     assert incoming.ending == Ending(1007, "invalid UTF-8", answered=True)
 
 
+@given(st.lists(st.binary(min_size=1, max_size=60), max_size=8))
+def test_no_bytes_at_all_make_it_fail(parts):
+    incoming = fed(*parts, b"", maximum=100)
+    messages(incoming)
+    assert incoming.ending.code in {1002, 1005, 1006, 1007, 1009, *range(1000, 5000)} - {1011}
+
+
 # -- bounds ----------------------------------------------------------------------------------------
 
 

@@ -193,8 +193,8 @@ class Outgoing:
                         self._write, name="WebSocket writer", on_end=self._written
                     )
                     return
-        except (OSError, ValueError):  # ValueError: a TLS socket that is closed
-            self._break()
+        except Exception as error:  # noqa: BLE001 - the flusher goes on with the next socket
+            self._break(error)
         else:
             self._tell()
 
@@ -215,6 +215,7 @@ class Outgoing:
         """Note that so much of `_rest` is sent; whether that was all of it."""
         self.pending_bytes -= sent
         self.sent_bytes += sent
+        self._extra_bytes = max(0, self._extra_bytes - sent)  # what is paced is always the next
         if sent < len(self._rest):
             self._rest = memoryview(self._rest)[sent:]
             return False
@@ -231,15 +232,15 @@ class Outgoing:
         """Runs in the hub."""
         self._writer = None
         if outcome.error is not None:
-            if not isinstance(outcome.error, OSError | Killed):
-                log.error("a bug in a WebSocket's writer: %s", where(outcome.error))
-            self._break()
+            self._break(outcome.error)
         elif self._queue:  # given after its last look
             self._schedule()
         else:
             self._tell()
 
-    def _break(self) -> None:
+    def _break(self, error: BaseException) -> None:
+        if not isinstance(error, OSError | ValueError | Killed):  # ValueError: TLS that is closed
+            log.error("a bug in sending to a WebSocket: %s", where(error))
         if not self.broken:
             self.stop()
             self._on_broken()
