@@ -155,9 +155,16 @@ def test_a_proxy_is_used_when_the_operator_names_one():
 # -- sessions --------------------------------------------------------------------------------------
 
 
-def test_the_session_of_a_refusal_is_not_taken():
+@pytest.mark.parametrize(
+    "bait",
+    [
+        lambda heard: Reply(400, headers={"Mcp-Session-Id": "bait"}),
+        lambda heard: result(heard, {}, headers={"Mcp-Session-Id": "bait"}),
+    ],
+)
+def test_only_initialize_gives_a_session(bait):
     fake = FakeHttp()
-    fake.on["server/discover"] = lambda heard: Reply(400, headers={"Mcp-Session-Id": "bait"})
+    fake.on["server/discover"] = bait
     with fake.serving() as port, running(http_server(port)) as hub:
         assert says(hub)
         assert not [heard for heard in fake.heard if "mcp-session-id" in heard.headers]
