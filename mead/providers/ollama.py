@@ -14,12 +14,12 @@ from mead.errors import TurnFailed
 from mead.protocols import ModelReply, ModelRequest
 from mead.providers.answer import Answer
 from mead.providers.base import HttpProvider, client_for
-from mead.providers.errors import Finding, ProviderFault, reason_for_status
+from mead.providers.errors import Details, Finding, ProviderFault, reason_for_status
 from mead.providers.http import Call
 from mead.providers.locality import NOT_LOCAL, BootCheck, LocalGuard, reachable_url
 from mead.providers.ndjson import read_lines
 from mead.providers.ollama_cut import TRUNCATED, was_cut
-from mead.providers.ollama_wire import Fold, chat_body, is_remote, reply_from
+from mead.providers.ollama_wire import Fold, chat_body, is_remote, is_whole, reply_from
 from mead.providers.relay import TextRelay
 from mead.providers.shape import Json, count_in, dumped, object_in, read_object, text_in
 
@@ -149,10 +149,18 @@ class OllamaProvider(HttpProvider):
             self._refuse_remote(line)
             relay.text(fold.add(line))
             if fold.done:
-                return fold.body()
-        raise self._unfinished(answer)  # Ollama also stops like this when a model repeats itself
+                break
+        if not (fold.begun and fold.done):
+            raise self._unfinished(answer)  # Ollama stops like this when a model repeats itself
+        return fold.body()
 
     def _show(self, body: Json, relay: TextRelay) -> None:
+        if not is_whole(body):
+            raise ProviderFault(
+                "bad_response",
+                "the answer is no finished message of Ollama's chat; check base_url",
+                details=Details(model=self.model),
+            )
         self._refuse_remote(body)
         relay.text(text_in(object_in(body, "message"), "content"))
 

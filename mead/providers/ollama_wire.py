@@ -96,6 +96,9 @@ class Fold:
 
     def __init__(self) -> None:
         self.done = False
+        """Whether the line came that ends the answer."""
+        self.begun = False
+        """Whether any line was a part of a message."""
         self._content: list[str] = []
         self._thinking: list[str] = []
         self._calls: list[Json] = []
@@ -104,6 +107,7 @@ class Fold:
     def add(self, line: Json) -> str:
         """Take the next line; the text that it adds to the answer, often none."""
         message = object_in(line, "message")
+        self.begun = self.begun or isinstance(line.get("message"), dict)
         content = text_in(message, "content")
         self._content.append(content)
         self._thinking.append(text_in(message, "thinking"))
@@ -122,6 +126,11 @@ class Fold:
         if self._calls:
             message["tool_calls"] = self._calls
         return {**self._last, "message": message}
+
+
+def is_whole(body: Json) -> bool:
+    """Whether it is a chat's answer, and all of it; other services answer with objects too."""
+    return isinstance(body.get("message"), dict) and body.get("done") is True
 
 
 def is_remote(shape: Json) -> bool:

@@ -56,7 +56,7 @@ class ChatFold:
                 self._choice(choice)
 
     def body(self) -> Json:
-        """The completion as a plain call returns it; without choices when none was streamed."""
+        """The completion as a plain call returns it; without choices when no delta was streamed."""
         if not self._begun:
             return {**self._frame, "choices": []}
         message: Json = {"role": "assistant", "content": "".join(self._content)}
@@ -73,8 +73,8 @@ class ChatFold:
         return {**self._frame, "choices": [choice]}
 
     def _choice(self, choice: Json) -> None:
-        self._begun = True
         delta = object_in(choice, "delta")
+        self._begun = self._begun or isinstance(choice.get("delta"), dict)
         for name, value in delta.items():
             if name == "content":
                 content = value if isinstance(value, str) else content_of(delta)
@@ -110,8 +110,8 @@ def read_completion(body: Json, details: Details, round_number: int = 0) -> Mode
     Raises ProviderFault `bad_response`, `refused`.
     """
     choices = objects_in(body, "choices")
-    if not choices:
-        raise ProviderFault("bad_response", "the answer holds no choice", details=details)
+    if not choices or not isinstance(choices[0].get("message"), dict):
+        raise ProviderFault("bad_response", "the answer holds no message", details=details)
     message = object_in(choices[0], "message")
     content = worded(content_of(message))
     finished = text_in(choices[0], "finish_reason")

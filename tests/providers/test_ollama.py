@@ -11,6 +11,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from mead.config import Secret
+from mead.errors import TurnFailed
 from mead.protocols import (
     ModelReply,
     StreamingProvider,
@@ -107,6 +108,38 @@ def test_half_a_line_at_the_end_is_dropped(server, provider):
 )
 def test_what_is_no_answer_of_ollama_is_said_to_be_none(server, provider, reply, reason):
     assert failure(provider, server, reply).reason == reason
+
+
+@pytest.mark.parametrize(
+    "shape",
+    [
+        {},
+        {"status": "ok"},
+        {"done": True},
+        {"message": None, "done": True},
+        {"message": "Hello", "done": True},
+        {"message": {"content": "par"}},
+        {"message": {"content": "par"}, "done": False},
+        {"message": {"content": "par"}, "done": "true"},
+        {"choices": [{"message": {"content": "Hello"}, "finish_reason": "stop"}], "done": True},
+        {"response": "Hello", "done": True},  # of /api/generate
+    ],
+)
+def test_an_object_that_is_no_finished_message_is_no_answer(server, provider, shape):
+    """In one piece and as a stream; of the one in one piece nothing is shown either."""
+    plain = answer(shape, kind="application/json; charset=utf-8")
+    server.replies = [plain]
+    shown: list[str] = []
+    with pytest.raises(TurnFailed) as failed:
+        provider.converse_stream(REQUEST, shown.append)
+    assert (failed.value.reason, shown) == ("bad_response", [])
+    assert failure(provider, server, plain).reason == "bad_response"
+    assert failure(provider, server, stream(lines(shape))).reason == "bad_response"
+
+
+def test_the_end_marker_alone_may_come_without_a_message(server, provider):
+    server.replies = [stream(lines(*HELLO[:2], {"done": True, "done_reason": "stop"}))]
+    assert provider.complete(REQUEST).text == "Hello there 🍯"
 
 
 def test_a_line_past_the_limit_ends_the_call(server, provider):

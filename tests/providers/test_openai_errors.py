@@ -119,6 +119,19 @@ def test_every_stream_without_its_end_marker_fails(replay, framing):
         pytest.param(answer(b"<html>"), id="html as json"),
         pytest.param(answer({"choices": []}), id="no choices"),
         pytest.param(answer({"choices": None}), id="null choices"),
+        pytest.param(answer({}), id="an empty object"),
+        pytest.param(answer({"status": "ok"}), id="another object"),
+        pytest.param(answer({"choices": [{}]}), id="an empty choice"),
+        pytest.param(answer({"choices": [{"message": None}]}), id="a null message"),
+        pytest.param(
+            answer({"choices": [{"text": "Hello", "finish_reason": "stop"}]}), id="a completion"
+        ),
+        pytest.param(sse(b'data: {"choices": [{}]}\n\n', DONE), id="an empty choice streamed"),
+        pytest.param(
+            sse(b'data: {"choices": [{"text": "Hello", "finish_reason": "stop"}]}\n\n', DONE),
+            id="a completion streamed",
+        ),
+        pytest.param(sse(b'data: {"status": "ok"}\n\n', DONE), id="another object streamed"),
         pytest.param(sse(DONE), id="only the end"),
         pytest.param(sse(b"data: {\n\n", DONE), id="broken chunk"),
         pytest.param(Reply([], kind=None), id="nothing"),
