@@ -1,6 +1,7 @@
 """What may be called through the control socket."""
 
 from collections.abc import Mapping
+from functools import partial
 
 from mead.control.server import Call
 from mead.protocols import OperatorAPI
@@ -11,7 +12,7 @@ def control_calls(api: OperatorAPI) -> Mapping[str, Call]:
     return {
         "status": api.status,
         "start_session": api.start_session,
-        "submit": api.submit,
+        "submit": partial(api.submit, origin="cli"),
         "cancel_turn": api.cancel_turn,
         "history": api.history,
         "stop_session": api.stop_session,

@@ -44,6 +44,7 @@ class Calls:
             route=arguments.get("route"),
             tools=arguments.get("tools"),
             on_text=watch,
+            origin="mcp",
         )
         return submitted(receipt)
 
