@@ -107,9 +107,9 @@ class Incoming:
     def _ending(self) -> Ending | None:
         received, sent = self._protocol.close_rcvd, self._protocol.close_sent
         if received is not None:
-            return Ending(received.code, received.reason, answered=True)
+            return Ending(int(received.code), received.reason, answered=True)
         if sent is not None:  # the protocol's own verdict: 1002, 1007 or 1009
-            return Ending(sent.code, sent.reason, answered=True)
+            return Ending(int(sent.code), sent.reason, answered=True)
         if self._protocol.state is State.CLOSED or self._protocol.parser_exc is not None:
             return Ending(LOST, "", answered=False)
         return None
