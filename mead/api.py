@@ -3,10 +3,12 @@
 import logging
 from collections.abc import Callable, Mapping
 from types import TracebackType
-from typing import Any, Self
+from typing import Any, Self, TypeVar
 
 from mead import arguments, assembly
 from mead.actors.exits import Exit
+from mead.actors.green import RLock
+from mead.actors.tasks import TaskKilled
 from mead.config import Settings
 from mead.control.calls import control_calls
 from mead.deck.deck import Deck
@@ -30,6 +32,8 @@ from mead.sessions.pool import SessionPool
 from mead.sessions.server import Cancel, Submit
 from mead.sessions.supervisor import SessionSupervisor
 from mead.turn import Route, Turn
+
+Value = TypeVar("Value")
 
 log = logging.getLogger(__name__)
 
@@ -65,6 +69,8 @@ class Mead:
         )
         self._watchers: list[Callable[[Exit], Any]] = []
         self._started = False
+        self._lifetime = RLock()
+        """Held by a start or a stop, so that one never sees the other half done."""
 
     # -- lifetime ----------------------------------------------------------------------------------
 
@@ -75,11 +81,11 @@ class Mead:
         Raises NotPatched, StorageLocked, ConfigurationError, PersistenceError.
         Blocks on: disk, and the start of each part.
         """
-        if self._started:
-            return self
-        self._parts.start(lock_wait_ms)
-        self._started = True
-        self._parts.tree.on_end(self._tree_ended)
+        with self._lifetime:
+            if not self._started:
+                self._parts.start(lock_wait_ms)
+                self._started = True
+                self._parts.tree.on_end(self._tree_ended)
         return self
 
     def check(self) -> None:
@@ -95,9 +101,10 @@ class Mead:
 
         Running turns end as interrupted; their callers get SessionStopped.
         """
-        if self._started:
-            self._started = False
-            self._parts.stop()
+        with self._lifetime:
+            if self._started:
+                self._started = False
+                self._parts.stop()
 
     def finish_commands(self, timeout_ms: float) -> None:
         """Take no more calls on the control socket, and wait for those of other commands.
@@ -146,7 +153,19 @@ class Mead:
         timeout_ms = arguments.turn_timeout_ms(
             turn_timeout_ms, self.settings.runtime.turn_timeout_ms
         )
-        return self._pool().start_session(chosen, timeout_ms)
+        pool, abandoned = self._pool(), [False]
+
+        def start() -> str:
+            session_id = pool.start_session(chosen, timeout_ms)
+            if abandoned[0]:  # nobody will ever know its id
+                pool.delete_session(session_id)
+            return session_id
+
+        try:
+            return self._apart(start)
+        except BaseException:
+            abandoned[0] = True
+            raise
 
     def submit_turn(
         self,
@@ -243,7 +262,8 @@ class Mead:
     def stop_session(self, session_id: str) -> None:
         """Stop it; the stored conversation and its usage stay.  Raises SessionNotFound."""
         id_ = arguments.session_id(session_id)
-        if not self._pool().stop_session(id_):
+        pool = self._pool()
+        if not self._apart(lambda: pool.stop_session(id_)):
             raise SessionNotFound
 
     def resume_session(
@@ -264,7 +284,8 @@ class Mead:
             turn_timeout_ms, self.settings.runtime.turn_timeout_ms
         )
         id_ = arguments.session_id(session_id)
-        self._pool().resume_session(id_, chosen, timeout_ms)
+        pool = self._pool()
+        self._apart(lambda: pool.resume_session(id_, chosen, timeout_ms))
         return session_id
 
     def delete_session(self, session_id: str) -> None:
@@ -276,7 +297,8 @@ class Mead:
         deck = self._parts.tree.deck
         if deck is not None:
             deck.deleting(id_)
-        if not self._pool().delete_session(id_):
+        pool = self._pool()
+        if not self._apart(lambda: pool.delete_session(id_)):
             raise SessionNotFound
         self._ledger().forget(session_id)
 
@@ -309,7 +331,10 @@ class Mead:
         if pair is not None:
             return ask(lambda: pair.history, pair, Compact())
         with self._pool().exclusive(session_id):
-            return self._parts.compact_stopped(session_id)
+            pair = self._running(session_id)  # it may have been resumed while this waited
+            if pair is None:
+                return self._parts.compact_stopped(session_id)
+        return ask(lambda: pair.history, pair, Compact())
 
     def repair_session(self, session_id: str) -> RepairReport:
         """Make a corrupt conversation usable: the turns before the damage; the old file is kept.
@@ -340,9 +365,8 @@ class Mead:
 
     # -- devices -----------------------------------------------------------------------------------
 
-    @property
     def deck(self) -> Deck:
-        """The deck: what its blueprint calls.  Raises SessionStopped while there is none."""
+        """The running deck.  Raises SessionStopped while there is none."""
         deck = self._parts.tree.deck if self._started else None
         if deck is None:
             raise SessionStopped("the deck is not running")
@@ -356,6 +380,16 @@ class Mead:
         if pool is None:
             raise SessionStopped("Mead is not running; start() it first")
         return pool
+
+    def _apart(self, call: Callable[[], Value]) -> Value:
+        """Make a call in a greenlet of its own, so that it does not end half way with its caller.
+
+        A caller may be the session's own turn, which a stop kills.
+        """
+        try:
+            return self._parts.calls.start(call, name="call").result()
+        except TaskKilled:
+            raise SessionStopped("Mead was stopped meanwhile") from None
 
     def _ledger(self) -> UsageLedger:
         ledger = self._parts.tree.ledger if self._started else None

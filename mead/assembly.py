@@ -58,6 +58,8 @@ class Parts:
         self._settings = settings
         self._control_calls = control_calls
         self._tool_tasks = TaskSupervisor("tool calls")
+        self.calls = TaskSupervisor("calls")
+        """Calls that go on when their caller is killed."""
         self._held = ExitStack()
         self._providers: dict[Route, Provider] = {
             slot: build_provider(slot, chosen) for slot, chosen in settings.router.slots.items()
@@ -95,6 +97,7 @@ class Parts:
                 if callable(close):
                     held.callback(close)
             held.callback(self._tool_tasks.stop)
+            held.callback(self.calls.stop)
             self.tree = self._new_tree()
             held.callback(self.tree.stop)
             self.tree.start()

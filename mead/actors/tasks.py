@@ -5,7 +5,7 @@ be killed), the end is an Outcome, never a traceback and never the end of anothe
 """
 
 from collections.abc import Callable, Iterable
-from typing import TYPE_CHECKING, Any, Generic, TypeVar
+from typing import TYPE_CHECKING, Any, Generic, TypeVar, cast
 
 from gevent import Greenlet, GreenletExit, joinall
 
@@ -15,6 +15,10 @@ if TYPE_CHECKING:
     from mead.actors.actor import AnyGreenlet
 
 Value = TypeVar("Value")
+
+
+class TaskKilled(Exception):
+    """The task was ended before it had a result."""
 
 
 class Task(Generic[Value]):
@@ -48,6 +52,16 @@ class Task(Generic[Value]):
         """Its outcome, or None when it still runs after `timeout_ms`.  Never raises its error."""
         self.greenlet.join(None if timeout_ms is None else timeout_ms / 1000)
         return self.outcome
+
+    def result(self) -> Value:
+        """What it returned, once it has; raises what it raised, or TaskKilled."""
+        outcome = self.wait()
+        if outcome is None or isinstance(outcome.error, GreenletExit):
+            # Never GreenletExit itself: that would end the one who waits.
+            raise TaskKilled(self.name)
+        if outcome.error is not None:
+            raise outcome.error
+        return cast("Value", outcome.value)
 
     def kill(self) -> None:
         """End it at its next wait.  Blocks on: nothing."""

@@ -31,19 +31,22 @@ class ControlClient:
         self._directory = directory
 
     @classmethod
-    def find(cls, directory: Path) -> "ControlClient | None":
-        """A client if a process serves the control socket of `directory`, else None."""
+    def find(cls, directory: Path, timeout_s: float = CONNECT_TIMEOUT_S) -> "ControlClient | None":
+        """A client if a process answers on the control socket of `directory`, else None."""
         client = cls(directory)
         try:
-            client._open().close()
-        except OSError:
+            client._call("status", {}, timeout_s)
+        except MeadError:
             return None
         return client
 
     def call(self, name: str, **arguments: Any) -> Any:
         """Make one call and return its result as JSON values."""
+        return self._call(name, arguments, CALL_TIMEOUT_S)
+
+    def _call(self, name: str, arguments: dict[str, Any], timeout_s: float) -> Any:
         with contextlib.closing(self._connect()) as connection:
-            connection.settimeout(CALL_TIMEOUT_S)
+            connection.settimeout(timeout_s)
             _send(connection, {"call": name, "arguments": arguments})
             return _result(_read(LineReader(connection)))
 
@@ -142,17 +145,14 @@ class ControlClient:
         return self.call("session_usage", session_id=session_id)
 
     def _connect(self) -> socket.socket:
-        try:
-            return self._open()
-        except OSError:
-            raise PersistenceError(WENT_AWAY) from None
-
-    def _open(self) -> socket.socket:
         connection = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
         try:
             connection.settimeout(CONNECT_TIMEOUT_S)
             with socket_address(self._directory) as address:
                 connection.connect(address)
+        except OSError:
+            connection.close()
+            raise PersistenceError(WENT_AWAY) from None
         except BaseException:
             connection.close()
             raise

@@ -7,7 +7,7 @@ import socket
 import struct
 from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import Any, Final, Self
+from typing import Any, Final, Self, cast
 
 from gevent.pool import Pool
 from gevent.server import StreamServer
@@ -17,13 +17,16 @@ from mead.actors.tasks import TaskSupervisor
 from mead.control import wire
 from mead.control.interaction import RemoteInteraction
 from mead.control.lines import LineReader, socket_address
-from mead.errors import InvalidInput, MeadError
+from mead.errors import InvalidInput, MeadError, PersistenceError
 from mead.protocols import TurnReceipt
 
 log = logging.getLogger(__name__)
 
 MAXIMUM_CONNECTIONS: Final = 64
 """Commands of one user on one machine; far above what a person or a script has open."""
+
+REQUEST_TIMEOUT_S: Final = 5.0
+"""A command sends its call at once; a connection that says nothing must not keep others out."""
 
 Call = Callable[..., Any]
 
@@ -40,21 +43,34 @@ class ControlServer(Lifetime):
         self._connections = Pool(MAXIMUM_CONNECTIONS)
 
     def start(self) -> Self:
-        """Bind the socket (0600) and accept.  Raises OSError."""
-        with contextlib.suppress(FileNotFoundError):
-            (self._directory / wire.SOCKET_NAME).unlink()  # left by a process that was killed
+        """Bind the socket (0600) and accept.  Raises PersistenceError."""
+        try:
+            listener = self._listener()
+        except OSError as error:
+            name = wire.SOCKET_NAME
+            raise PersistenceError(
+                f"{name} in the storage directory cannot be made: {error.strerror}; remove what is"
+                " there, or see that this process may write"
+            ) from None
+        self._server = StreamServer(listener, self._serve, spawn=self._connections)
+        self._server.start()
+        return self
+
+    def _listener(self) -> socket.socket:
+        (self._directory / wire.SOCKET_NAME).unlink(missing_ok=True)  # left by a killed process
         listener = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
         previous = os.umask(0o177)
         try:
             with socket_address(self._directory) as address:
                 listener.bind(address)
+        except OSError:
+            listener.close()
+            raise
         finally:
             os.umask(previous)
         listener.listen(MAXIMUM_CONNECTIONS)
         listener.setblocking(False)
-        self._server = StreamServer(listener, self._serve, spawn=self._connections)
-        self._server.start()
-        return self
+        return listener
 
     def finish(self, timeout_ms: float) -> None:
         """Take no more calls, and wait until those under way have been answered."""
@@ -93,15 +109,19 @@ class _Conversation:
         self._turns = turns
 
     def run(self) -> None:
+        self._connection.settimeout(REQUEST_TIMEOUT_S)
         line = self._reader.read()
         if line is None:
             return
+        self._connection.settimeout(None)
         request = wire.decode(line)
         name, arguments = request.get("call"), request.get("arguments", {})
+        if not isinstance(arguments, dict):
+            raise ValueError("arguments are no object")
         if name == "submit":
-            self._submit(arguments)
+            self._submit(cast("dict[str, Any]", arguments))
         else:
-            self._send(_answer(lambda: self._call(name, arguments)))
+            self._send(_answer(lambda: self._call(name, cast("dict[str, Any]", arguments))))
 
     def _call(self, name: object, arguments: dict[str, Any]) -> Any:
         call = self._calls.get(str(name))

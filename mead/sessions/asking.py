@@ -5,9 +5,9 @@ from collections.abc import Callable
 from typing import Any, Final
 
 from mead.actors.actor import ActorRef
-from mead.actors.exits import ActorDied
+from mead.actors.exits import ActorDied, MailboxFull
 from mead.actors.green import pause
-from mead.errors import MeadError, SessionCrashed, SessionNotFound, SessionStopped
+from mead.errors import Busy, MeadError, SessionCrashed, SessionNotFound, SessionStopped
 from mead.sessions.supervisor import SessionSupervisor
 
 RESTART_WAIT_S: Final = 1.0
@@ -27,6 +27,8 @@ def ask(find: Callable[[], ActorRef | None], pair: SessionSupervisor, message: o
         if actor is not None:
             try:
                 return actor.call(message, None)
+            except MailboxFull:
+                raise Busy("the session has too many unread messages; try again later") from None
             except ActorDied as died:
                 if not died.unread:
                     raise _session_error(died) from None

@@ -9,7 +9,7 @@ import logging
 import time
 from collections import deque
 from collections.abc import Callable
-from typing import Any, Final, NamedTuple
+from typing import Any, Final, NamedTuple, cast
 
 from mead.actors.actor import NO_REPLY, Actor, ActorRef, Reply
 from mead.actors.exits import Exit, Outcome
@@ -116,6 +116,8 @@ class _Running:
         self.task: Task[str]
 
     def report(self, facts: TurnFacts) -> None:
+        if not isinstance(cast(object, facts), TurnFacts):  # a handler is not always typed
+            raise TypeError("report takes TurnFacts")
         self.facts = facts
 
 
@@ -279,10 +281,19 @@ def _result(outcome: Outcome[str]) -> str | TurnError:
     """What a task's end means: the text, or why there is none."""
     if outcome.error is None:
         return _checked(outcome.value)
-    if isinstance(outcome.error, TurnError):
+    if isinstance(outcome.error, TurnError) and _is_sayable(outcome.error):
         return outcome.error
     log.warning("a turn handler crashed: %s", type(outcome.error).__name__)
     return TurnFailed("handler_crashed", "the turn handler crashed")
+
+
+def _is_sayable(error: TurnError) -> bool:
+    """Whether its code and message are text that can be kept and sent."""
+    try:
+        (error.turn_code + error.message).encode()
+    except (TypeError, AttributeError, UnicodeEncodeError):
+        return False
+    return True
 
 
 def _checked(output: object) -> str | TurnFailed:

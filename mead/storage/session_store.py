@@ -72,6 +72,8 @@ class FileStore:
 
     def open(self, session_id: str) -> FileTurnLog:
         path = log_path(self._directory, session_id)
+        if session_id in self._open and session_id not in self._closing:
+            raise AlreadyRunning  # two logs on one file would overwrite each other
         self._let_go(session_id)
         fold = TurnFold()
         try:

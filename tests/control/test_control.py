@@ -205,6 +205,8 @@ def test_a_directory_with_a_very_long_name_has_its_socket_too(tmp_path: Path) ->
         b"",
         b"{",
         b'{"call": 7}\n',
+        b'{"call": "submit", "arguments": null}\n',
+        b'{"call": "status", "arguments": [1]}\n',
         b'{"call": "stop"}\n',
     ],
 )
@@ -271,3 +273,24 @@ def test_a_command_that_holds_the_directory_waits_for_the_turns_of_others(
     puppet.release.set()
     assert other.get(timeout=5).output == "hold"
     finishing.get(timeout=5)
+
+
+def test_a_socket_that_never_answers_is_no_mead(directory: Path) -> None:
+    directory.mkdir()
+    listener = socket.socket(socket.AF_UNIX)
+    listener.bind(str(directory / wire.SOCKET_NAME))
+    listener.listen(5)
+    try:
+        assert ControlClient.find(directory, timeout_s=0.05) is None
+    finally:
+        listener.close()
+        os.unlink(directory / wire.SOCKET_NAME)  # noqa: PTH108
+
+
+def test_something_else_in_the_sockets_place_is_an_error_that_says_so(directory: Path) -> None:
+    (directory / wire.SOCKET_NAME).mkdir(parents=True)
+    with pytest.raises(errors.PersistenceError, match=r"control\.sock"):
+        Mead({"storage": {"directory": str(directory)}}).start()
+    (directory / wire.SOCKET_NAME).rmdir()
+    with Mead({"storage": {"directory": str(directory)}}) as mead:
+        assert mead.status()["ready"]

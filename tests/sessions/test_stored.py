@@ -146,6 +146,66 @@ def test_resume_stop_and_delete_of_one_id_are_serialised(mead: Mead) -> None:
     assert mead.list_sessions() == []
 
 
+def test_a_compaction_that_races_a_resume_loses_nothing(tree: dict[str, Any]) -> None:
+    with Mead(tree) as mead:
+        for number in range(15):
+            session_id = mead.start_session()
+            mead.submit_turn(session_id, "before")
+            mead.stop_session(session_id)
+
+            def talk(session_id: str = session_id) -> list[str]:
+                mead.resume_session(session_id)
+                return [mead.submit(session_id, f"after {n}").turn.id for n in range(6)]
+
+            talking = gevent.spawn(talk)
+            gevent.sleep(number % 4 / 1000)
+            compacting = gevent.spawn(mead.compact_session, session_id)
+            acknowledged = talking.get(timeout=10)
+            compacting.get(timeout=10)
+            mead.stop_session(session_id)
+            assert [turn.id for turn in mead.history(session_id)][1:] == acknowledged
+
+
+@pytest.mark.parametrize("call", ["stop_session", "delete_session"])
+def test_a_handler_may_stop_its_own_session(mead: Mead, call: str) -> None:
+    class Leaving:
+        def handle_turn(self, history: Any, text: str, context: Any) -> str:
+            getattr(mead, call)(context.session_id)
+            return "unreached"
+
+    session_id = mead.start_session(handler=Leaving())
+    with pytest.raises(errors.SessionStopped):
+        mead.submit_turn(session_id, "x")
+    assert eventually(lambda: mead.status()["sessions"] == 0)
+    if call == "stop_session":
+        assert mead.resume_session(session_id) == session_id
+    else:
+        assert eventually(lambda: mead.list_sessions() == [])
+
+
+def test_a_start_whose_caller_gives_up_leaves_nothing(mead: Mead) -> None:
+    starts = []
+    for number in range(60):
+        start = gevent.spawn(mead.start_session)
+        gevent.sleep(number % 10 / 5000)
+        start.kill()
+        starts.append(start)
+    known = {start.value for start in starts if isinstance(start.value, str)}
+    assert len(known) < 60  # some were cut off
+    assert eventually(lambda: {entry.session_id for entry in mead.list_sessions()} == known)
+    assert mead.status()["sessions"] == len(known)
+
+
+def test_starts_and_stops_at_once_come_one_after_another(tree: dict[str, Any]) -> None:
+    mead = Mead(tree)
+    starts = [gevent.spawn(mead.start) for _ in range(3)]
+    stop = gevent.spawn(mead.stop)
+    gevent.joinall([*starts, stop], timeout=10, raise_error=True)
+    mead.stop()
+    with Mead(tree) as other:
+        assert other.status()["ready"]
+
+
 def test_a_crashed_history_is_read_again_from_its_file(mead: Mead) -> None:
     session_id = mead.start_session(handler="puppet")
     before = mead.submit(session_id, "before").turn

@@ -126,6 +126,27 @@ def test_an_answer_that_cannot_be_kept_fails_the_turn_and_the_session_goes_on(
         assert mead.compact_session(session_id)
 
 
+@pytest.mark.parametrize("text", ["odd report", "odd failure", "odd words"])
+def test_what_a_handler_says_wrongly_fails_its_turn_alone(tmp_path: Path, text: str) -> None:
+    class Odd:
+        def handle_turn(self, history: Any, text: str, context: Any) -> str:
+            if text == "odd report":
+                context.report(5)
+            if text == "odd failure":
+                raise errors.TurnFailed(object())  # type: ignore[arg-type]
+            if text == "odd words":
+                raise errors.TurnFailed("reason", "half \ud800")
+            return text
+
+    with Mead({"storage": {"directory": str(tmp_path / "var")}}) as mead:
+        session_id = mead.start_session(handler=Odd())
+        with pytest.raises(errors.TurnFailed) as failed:
+            mead.submit_turn(session_id, text)
+        assert failed.value.reason == "handler_crashed"
+        assert mead.submit_turn(session_id, "and on") == "and on"
+        assert mead.export_session(session_id)
+
+
 def test_what_a_failed_turn_learned_stays_on_it(mead: Mead) -> None:
     session_id = start(mead)
     with pytest.raises(errors.TurnFailed):
