@@ -1,5 +1,6 @@
 """`flask mead`: the group that holds every command."""
 
+import signal
 import sys
 from typing import Any, Final
 
@@ -19,6 +20,7 @@ class MeadGroup(click.Group):
     def invoke(self, ctx: click.Context) -> Any:
         """Run the command.  A refused configuration ends with 2, any other MeadError with 1."""
         interrupt_quietly()
+        signal.signal(signal.SIGTERM, _terminated)
         app = ctx.ensure_object(ScriptInfo).load_app()
         try:
             with app.app_context():
@@ -30,6 +32,16 @@ class MeadGroup(click.Group):
         except MeadError as error:
             click.echo(f"{error.code}: {error.message}", err=True)
             sys.exit(FAILURE_EXIT)
+        except BrokenPipeError:
+            raise  # click's own affair: `... | head` is no error
+        except OSError as error:
+            click.echo(f"the output could not be written: {error.strerror}", err=True)
+            sys.exit(FAILURE_EXIT)
+
+
+def _terminated(number: int, _: object) -> None:
+    """End as after a Ctrl-C, so that what the command began is tidied up."""
+    sys.exit(128 + number)
 
 
 @click.group("mead", cls=MeadGroup)

@@ -1,11 +1,24 @@
 """How commands print data."""
 
 from collections.abc import Iterable, Sequence
+from typing import Final
 
 import click
 import orjson
 
 json_option = click.option("--json", "as_json", is_flag=True, help="Print JSON.")
+
+
+_CONTROLS: Final = {code: f"\\x{code:02x}" for code in (*range(32), *range(127, 160))}
+del _CONTROLS[ord("\n")], _CONTROLS[ord("\t")]
+
+
+def harmless(text: str) -> str:
+    """Text of a model or a stored turn with its control characters made visible.
+
+    An escape sequence could otherwise rewrite what the terminal shows, or its title or clipboard.
+    """
+    return text.translate(_CONTROLS)
 
 
 def print_json(value: object) -> None:

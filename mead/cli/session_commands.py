@@ -6,7 +6,7 @@ from pathlib import Path
 
 import click
 
-from mead.cli.output import json_option, print_json, print_table
+from mead.cli.output import harmless, json_option, print_json, print_table
 from mead.cli.runtime import connected
 from mead.control.client import ControlClient
 from mead.errors import SessionNotFound
@@ -84,11 +84,12 @@ def history(session: str, limit: int | None, as_json: bool) -> None:
 
 def _print_turn(turn: Turn) -> None:
     click.secho(f"{iso_ms(turn.started_at)} you", bold=True)
-    click.echo(turn.input)
+    click.echo(harmless(turn.input))
     facts = turn.facts
     where = ", ".join(part for part in (facts.route, facts.model, facts.host) if part)
     click.secho(f"mead{f' ({where})' if where else ''}: {turn.status.value}", bold=True)
-    click.echo(turn.output if turn.error is None else f"{turn.error.code}: {turn.error.message}")
+    error = turn.error
+    click.echo(f"{error.code}: {error.message}" if error else harmless(turn.output or ""))
     click.echo()
 
 

@@ -6,7 +6,7 @@ from typing import Literal
 
 import click
 
-from mead.cli.output import json_option, print_json
+from mead.cli.output import harmless, json_option, print_json
 from mead.cli.runtime import Runtime, connected
 from mead.cli.terminal import TerminalInteraction, read_line
 from mead.errors import (
@@ -67,7 +67,7 @@ def chat(session: str | None, route: str | None, allow_effects: bool) -> None:
         session_id = _opened(runtime, session)
         click.secho(f"conversation {session_id}", dim=True, err=True)
         tools: Literal["effect"] | None = "effect" if allow_effects else None
-        person = TerminalInteraction(asks=sys.stdin.isatty())
+        person = TerminalInteraction(asks=sys.stdin is not None and sys.stdin.isatty())
         while (text := _next_prompt()) is not None:
             if text.strip():
                 _turn(runtime, session_id, text, route, tools, person)
@@ -117,6 +117,7 @@ def _turn(
 
 
 def _finish(receipt: TurnReceipt, person: TerminalInteraction | None) -> None:
-    click.echo("" if person is not None and person.streamed else receipt.output)
+    streamed = person is not None and person.streamed
+    click.echo("" if streamed else harmless(receipt.output))
     for warning in receipt.turn.facts.warnings:
         click.secho(f"warning: {warning}", err=True)

@@ -8,6 +8,7 @@ from collections.abc import Callable
 import click
 
 from mead.actors.green import in_thread
+from mead.cli.output import harmless
 from mead.protocols import CallStatus, ToolUse
 from mead.turn import TurnFacts
 
@@ -18,6 +19,8 @@ def read_line(prompt: str) -> str | None:
     A terminal gives one line at a time, so `select` (which gevent makes cooperative) says when
     there is one.  A pipe may hold several lines, which Python reads ahead: a thread waits there.
     """
+    if sys.stdin is None:  # closed by whoever started this
+        return None
     click.echo(prompt, nl=False)
     sys.stdout.flush()
     if sys.stdin.isatty():
@@ -48,7 +51,7 @@ class TerminalInteraction:
     def text_delta(self, text: str) -> None:
         """See Interaction."""
         self.streamed = True
-        click.echo(text, nl=False)
+        click.echo(harmless(text), nl=False)
         sys.stdout.flush()
 
     def authorize(self, use: ToolUse, cancel: Callable[[], None]) -> bool:
@@ -68,9 +71,9 @@ class TerminalInteraction:
         """See Interaction."""
         if not self._asks:
             return None
-        click.echo(f"\n{prompt}")
+        click.echo(f"\n{harmless(prompt)}")
         for number, option in enumerate(options, 1):
-            click.echo(f"  {number}. {option}")
+            click.echo(f"  {number}. {harmless(option)}")
         answer = read_line(f"1 to {len(options)}, anything else to skip: ")
         if answer is None or not answer.strip().isdecimal():
             return None
@@ -78,7 +81,7 @@ class TerminalInteraction:
         return options[number - 1] if 1 <= number <= len(options) else None
 
     def _ask(self, use: ToolUse) -> bool:
-        click.echo(json.dumps(dict(use.arguments), ensure_ascii=False, indent=2)[:2000])
+        click.echo(harmless(json.dumps(dict(use.arguments), ensure_ascii=False, indent=2)[:2000]))
         answer = (read_line(f"Let {use.name} run? [y]es, [a]lways, [N]o: ") or "").strip().lower()
         if answer in ("a", "always"):
             self._always.add(use.name)

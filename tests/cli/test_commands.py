@@ -202,3 +202,18 @@ def test_unusable_settings_end_every_command_with_their_faults(
         assert result.exit_code == 2
         assert "runtime.turn_timeout" in result.stderr
         assert "turn_timeout_ms" in result.stderr
+
+
+def test_a_models_escape_sequences_do_not_reach_the_terminal(
+    run: Run, tree: dict[str, Any]
+) -> None:
+    tree["router"]["slots"]["local"]["script"] = [
+        {"text": "\x1b]0;owned\x07red \x1b[31m\x9b1m \x00"}
+    ]
+    asked = run("ask", "Say hello").stdout
+    run("chat", stdin="one\n")
+    (entry,) = json.loads(run("sessions", "list", "--json").stdout)
+    shown = run("sessions", "history", entry["session_id"]).stdout
+    for text in (asked, shown):
+        assert "\\x1b]0;owned\\x07red" in text
+        assert not set(text) & {"\x1b", "\x07", "\x9b", "\x00"}
