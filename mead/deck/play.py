@@ -38,8 +38,8 @@ def play(
             on_text=on_text,
             turn_id=turn_id,
         )
-    except SessionStopped as error:
-        return Played(None, error)
+    except (SessionStopped, SessionNotFound):
+        return Played(None, SessionStopped())
     except MeadError as error:
         return Played(_closed(api, session_id, turn_id), error)
     return Played(receipt.turn, receipt)

@@ -222,6 +222,8 @@ class Turns:
         self._running = None
         self._channel.unlink(running.task)
         played = outcome.value or Played(None, SessionCrashed("the turn could not be run"))
+        if isinstance(played.result, SessionStopped):
+            self.is_closed = True  # the session's own end is about to be told
         reason, message = _reason(played.result)
         self._recorder.record(
             close_turn(
