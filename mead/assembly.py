@@ -17,6 +17,7 @@ from mead.handlers import Handlers, configured
 from mead.ledger.journal import Journal
 from mead.ledger.ledger import Ledger, LedgerHandle
 from mead.ledger.totals import Totals
+from mead.limits import raise_file_limit
 from mead.mcp.client.hub import Hub
 from mead.protocols import Provider, SessionAPI, SessionStore, TurnHandler
 from mead.providers.embedded import EmbeddedProvider
@@ -89,6 +90,9 @@ class Parts:
         """Take the storage directory and start the tree.  See Mead.start."""
         if not is_patched():
             raise NotPatched
+        trouble = raise_file_limit(self._settings)
+        if trouble is not None:
+            log.warning("%s", trouble)
         with ExitStack() as held:
             self.store = self._open_store(held, lock_wait_ms)
             self._check_slots()

@@ -15,6 +15,7 @@ from mead.cli.runtime import settings_here
 from mead.config import Settings
 from mead.control.client import ControlClient
 from mead.errors import MeadError
+from mead.limits import files_needed, raise_file_limit
 from mead.providers.diagnosis import diagnose
 from mead.storage import lock
 
@@ -58,6 +59,8 @@ def _checks(settings: Settings) -> Iterator[Check]:
     yield from _servers(settings)
     yield from _tokens(settings)
     yield _port(settings, running=running)
+    trouble = raise_file_limit(settings)
+    yield Check("open files", trouble is None, trouble or f"{files_needed(settings)} are allowed")
 
 
 def _running(settings: Settings) -> bool:
