@@ -3,7 +3,7 @@
 A request is plain when every guard would let it through without a second look: POST /mcp with the
 right token, an allowed Host, no Origin (so no browser), and a JSON body of known length.  Anything
 else, whatever is wrong with it, goes to Flask untouched, where the guards decide in their order. So
-this can serve less than they would, never more.  Measured: benchmarks/bench_mcp.py.
+this can serve less than they would, never more.  Source: docs/adr/0007-plain-requests.md.
 """
 
 from collections.abc import Callable, Iterable
