@@ -25,7 +25,9 @@ def start(item: pytest.Item, seconds: float) -> None:
         main.throw(pytest.fail.Exception(f"still running after {seconds:g} s"))
 
     timer = gevent.get_hub().loop.timer(seconds)
-    timer.start(strike)
+    # The loop's clock stands still while no greenlet waits: after tests that only compute, a timer
+    # started by it would be late from its first moment.
+    timer.start(strike, update=True)
     item.stash[_TIMER] = timer
 
 
