@@ -1,5 +1,6 @@
 """RecordLog: append, undo, sync, rewrite and read, on a disk that fails when it is told to."""
 
+import random
 from typing import Any
 
 import orjson
@@ -244,6 +245,23 @@ def test_a_torn_tail_is_kept_beside_the_log_and_then_cut(disk, log, caplog) -> N
     assert "/simulated" not in warning.message
     again.append(event(3), sync=True)
     assert numbers(content(disk)) == [1, 3]
+
+
+def test_what_was_cut_never_comes_back_behind_a_new_record() -> None:
+    """Unsynced records, one of them a hole: the cut is on the disk before anything is written."""
+    disk = SimulatedDisk()
+    log = RecordLog.create(disk, PATH, sync=False)
+    second = [log.append(event(number), sync=False) for number in range(4)][1]
+    torn = bytearray(content(disk))
+    torn[second + 20] ^= 1
+    disk = SimulatedDisk({"a.log": bytes(torn)})
+    log, seen = opened(disk)
+    assert seen == [0]
+    log.append(event(9), sync=False)
+    states = list(disk.crash_states("a.log", 1000, random.Random(1)))
+    assert len(states) > 1
+    for files in states:
+        assert opened(SimulatedDisk(files))[1] in ([0], [0, 9])
 
 
 def test_bytes_that_cannot_be_kept_are_not_cut(disk, log) -> None:

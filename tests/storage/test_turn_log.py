@@ -269,6 +269,24 @@ def test_every_field_of_a_turn_comes_back(disk, log) -> None:
     assert stored(disk) == turns_of(events)
 
 
+# -- delete ----------------------------------------------------------------------------------------
+
+
+def test_a_delete_is_on_the_disk_and_one_cut_short_can_be_repeated() -> None:
+    others = [f"{ID}.events", f"{ID}.title", f"{ID}.log.cut-20261130T140000.000000Z"]
+    files = dict.fromkeys([NAME, *others], b"")
+    for step in range(1, 5):
+        disk = SimulatedDisk(files)
+        disk.broken_from = disk.steps + 1 + step  # the boot syncs the directory once
+        store = store_on(disk)
+        with pytest.raises(PersistenceError):
+            store.delete(ID)
+        assert [entry.session_id for entry in store.entries()] == [ID]
+        disk.broken_from = None
+        assert store.delete(ID) is True
+        assert disk.certain_names == {}
+
+
 # -- compaction ------------------------------------------------------------------------------------
 
 
