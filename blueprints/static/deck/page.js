@@ -25,6 +25,7 @@ import { Transcript } from "./views/transcript.js";
 import { Usage } from "./views/usage.js";
 
 const LIST_EVERY_MS = 10_000;
+const END_ROOM_PX = 64; // the empty room below the newest turn
 const SPOKEN_AT_S = [30, 10];
 
 export class Page {
@@ -396,12 +397,14 @@ export class Page {
 
   #scrolled() {
     this.transcript.nearTop(this.shell.scroller.scrollTop);
-    for (const card of this.#cards.values()) if (card.isOpen) card.armed.check();
+    for (const { isOpen, armed } of this.#cards.values()) {
+      if (isOpen) this.scroll.isByReader ? armed.moveAlong() : armed.check();
+    }
   }
 
   #moved() {
     const { below } = this.scroll;
-    show(this.shell.pill, below > 24);
+    show(this.shell.pill, below > END_ROOM_PX);
     const screens = below / this.shell.scroller.clientHeight;
     setText(this.shell.pillText, screens >= 1 ? t("moreScreens", Math.round(screens)) : t("more"));
     if (this.scroll.follow && below <= 24) this.transcript.trim();

@@ -7,14 +7,13 @@
 // The snapshot is the state after its last_sequence. Events up to it build only the transcript;
 // later ones change queue, requests, policy, rules and title as well. (SPEC 8, Resume.)
 
-const DONE = { turn: null, head: true };
-
 export function newState() {
   return {
     sessionId: null,
     logId: null,
     sequence: 0, // the last one taken
     snapshotSequence: 0,
+    awaiting: null, // the snapshot, until its replay has come
     hasOlder: false, // turns before the first one here are in the history
     durable: true,
     title: null,
@@ -51,15 +50,25 @@ export function applySnapshot(state, payload) {
     running: payload.turn?.turn_id ?? null,
     queue: payload.queue.map((prompt) => prompt.turn_id),
     pending: new Map(),
+    awaiting: payload,
   });
-  for (const prompt of payload.queue) turnOf(state, prompt.turn_id, prompt);
+  completeSnapshot(state);
+  return { rebuild };
+}
+
+// Once the replay has built the transcript, in its order: what the snapshot names and the log no
+// longer holds is added, and its requests are those that wait.
+function completeSnapshot(state) {
+  const payload = state.awaiting;
+  if (payload === null || state.sequence < state.snapshotSequence) return;
+  state.awaiting = null;
   if (payload.turn) turnOf(state, payload.turn.turn_id, payload.turn);
+  for (const prompt of payload.queue) turnOf(state, prompt.turn_id, prompt);
   for (const request of payload.pending) {
     const entry = requestOf(state, request);
     entry.resolved = null;
     state.pending.set(request.request_id, entry);
   }
-  return { rebuild };
 }
 
 function forgetTranscript(state) {
@@ -74,10 +83,10 @@ export function apply(state, event) {
   if (event.sequence !== state.sequence + 1) return "gap";
   state.sequence = event.sequence;
   const change = CHANGES[event.type];
-  if (!change) return DONE;
   const isNew = event.sequence > state.snapshotSequence;
+  const head = change?.(state, event.payload, event.at, isNew) === true && isNew;
+  completeSnapshot(state);
   const turnId = event.payload.turn_id ?? state.requests.get(event.payload.request_id)?.turnId;
-  const head = change(state, event.payload, event.at, isNew) === true && isNew;
   return { turn: turnId ?? null, head };
 }
 

@@ -53,17 +53,17 @@ export function measure(text, limits) {
   return { characters, bytes, fill, fits: fill <= 1 };
 }
 
-// The most code units of `text` that still fit.
+// The most code units of `text` that still fit, never half a character.
 export function longestFit(text, limits) {
+  const whole = (at) => (/[\uD800-\uDBFF]/.test(text.charAt(at - 1)) ? at - 1 : at);
   let low = 0;
   let high = text.length;
   while (low < high) {
     const middle = Math.ceil((low + high) / 2);
-    if (measure(text.slice(0, middle), limits).fits) low = middle;
+    if (measure(text.slice(0, whole(middle)), limits).fits) low = middle;
     else high = middle - 1;
   }
-  const isHalf = /[\uD800-\uDBFF]/.test(text.charAt(low - 1)); // not inside a character
-  return isHalf ? low - 1 : low;
+  return whole(low);
 }
 
 function codePoints(text) {

@@ -1,8 +1,9 @@
 // English. A key holds a text, or a function of values that gives one: no sentence is glued
 // together, and plurals are the language's own.
 
-const many = (count, one, other) =>
-  `${new Intl.NumberFormat("en").format(count)} ${new Intl.PluralRules("en").select(count) === "one" ? one : other}`;
+const plural = new Intl.PluralRules("en");
+const plain = new Intl.NumberFormat("en");
+const many = (count, one, other) => `${plain.format(count)} ${plural.select(count) === "one" ? one : other}`;
 
 export default {
   // the frame of the page

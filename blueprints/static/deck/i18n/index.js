@@ -30,22 +30,29 @@ export const tCode = (prefix, code) => {
   return LANGUAGES[chosen][1][key] ?? en[key] ?? String(code);
 };
 
-export const number = (value) => new Intl.NumberFormat(chosen).format(value);
+// Making a formatter takes longer than using it a thousand times.
+const formatters = new Map();
 
-export const time = (iso) =>
-  new Intl.DateTimeFormat(chosen, { hour: "2-digit", minute: "2-digit" }).format(new Date(iso));
+function formatter(Kind, options) {
+  const key = `${chosen} ${Kind.name} ${JSON.stringify(options)}`;
+  if (!formatters.has(key)) formatters.set(key, new Kind(chosen, options));
+  return formatters.get(key);
+}
 
-export const dateTime = (iso) =>
-  new Intl.DateTimeFormat(chosen, { dateStyle: "medium", timeStyle: "short" }).format(new Date(iso));
+const dates = (options) => formatter(Intl.DateTimeFormat, options);
+
+export const number = (value) => formatter(Intl.NumberFormat, {}).format(value);
+export const time = (iso) => dates({ hour: "2-digit", minute: "2-digit" }).format(new Date(iso));
+export const dateTime = (iso) => dates({ dateStyle: "medium", timeStyle: "short" }).format(new Date(iso));
 
 export const day = (iso, style = { day: "numeric", month: "short" }) =>
-  new Intl.DateTimeFormat(chosen, { ...style, timeZone: "UTC" }).format(new Date(iso));
+  dates({ ...style, timeZone: "UTC" }).format(new Date(iso));
 
 // 240 ms -> "0.2 s", 75 s -> "1:15"
 export function duration(ms) {
   if (ms >= 60_000) return clock(ms);
   const digits = ms < 10_000 ? 1 : 0;
-  const seconds = new Intl.NumberFormat(chosen, { minimumFractionDigits: digits, maximumFractionDigits: digits });
+  const seconds = formatter(Intl.NumberFormat, { minimumFractionDigits: digits, maximumFractionDigits: digits });
   return `${seconds.format(ms / 1000)} s`;
 }
 

@@ -1,7 +1,8 @@
 // Português do Brasil. As chaves são as de en.js; um teste compara as duas.
 
-const many = (count, one, other) =>
-  `${new Intl.NumberFormat("pt-BR").format(count)} ${new Intl.PluralRules("pt-BR").select(count) === "one" ? one : other}`;
+const plural = new Intl.PluralRules("pt-BR");
+const plain = new Intl.NumberFormat("pt-BR");
+const many = (count, one, other) => `${plain.format(count)} ${plural.select(count) === "one" ? one : other}`;
 
 export default {
   // the frame of the page

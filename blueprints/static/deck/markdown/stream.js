@@ -7,7 +7,7 @@
 //
 // A fence at the top level is not parsed while it grows: its text is handed over as it is.
 
-import { blocksOf, signature } from "./parser.js";
+import { blocksOf } from "./parser.js";
 
 const FENCE = /^(`{3,}|~{3,})[ \t]*([^\n]*)\n/;
 
@@ -41,10 +41,26 @@ export class MarkdownStream {
     }
   }
 
-  // All blocks of the whole text, parsed once: what was shown meanwhile is compared with these.
+  // The text is complete: what is left as final steps. `whole` is every block of the text, parsed
+  // once, if what was shown may differ from that: a link may have been used before its definition
+  // came. Otherwise it is null, and a long answer ends without a long pause.
   finish() {
-    const tokens = this.#md.parse(this.source, { references: {} });
-    return blocksOf(tokens).map((block) => ({ ...block, signature: signature(block.tokens) }));
+    const steps = [];
+    if (this.#fence) {
+      const code = this.#readFence();
+      steps.push({ ...code, closed: true });
+      if (!code.closed) this.#base = this.source.length;
+      this.#fence = null;
+    }
+    const rest = this.source.slice(this.#base);
+    const env = { references: this.#references };
+    steps.push(...blocksOf(this.#md.parse(rest, env)));
+    this.#base = this.source.length;
+    return { steps, whole: Object.keys(env.references).length ? this.#whole() : null };
+  }
+
+  #whole() {
+    return blocksOf(this.#md.parse(this.source, { references: {} }));
   }
 
   // The tail; null if a fence has begun, which then is #fence.
@@ -100,7 +116,7 @@ export class MarkdownStream {
     }
     this.#fence.scanned = at;
     const unfinished = this.source.slice(at);
-    const held = /^[ `~]*$/.test(unfinished); // may become the closing line
+    const held = /^[ `~]*$/.test(unfinished) && unfinished !== ""; // may become the closing line
     return { code: this.source.slice(start, held ? at : undefined), info, closed: false };
   }
 }

@@ -126,9 +126,14 @@ export class ScrollKeeper {
     });
   }
 
+  // Whether the last scroll event has an input of the reader's behind it.
+  get isByReader() {
+    return this.#held || performance.now() - this.#inputAt < INPUT_MS;
+  }
+
   #scrolled() {
     const now = performance.now();
-    const byReader = this.#held || now - this.#inputAt < INPUT_MS;
+    const byReader = this.isByReader;
     const top = this.scroller.scrollTop;
     if (byReader) {
       if (top !== this.#lastTop) this.#inputAt = now; // smooth scrolling goes on after the key

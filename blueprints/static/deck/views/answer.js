@@ -39,7 +39,7 @@ export class AnswerText {
   #flush() {
     const { steps, tail } = this.#stream.flush();
     for (const step of steps) {
-      if (step.tokens) this.#addFinal(renderBlock(step.tokens), signature(step.tokens));
+      if (step.tokens) this.#addFinal(this.#fromTail(step.tokens), signOf(step.tokens));
       else this.#growCode(step);
     }
     this.#showTail(tail);
@@ -79,31 +79,38 @@ export class AnswerText {
     this.#tail = [];
   }
 
-  // The whole text once more: what was shown meanwhile is kept wherever it is the same.
+  // What was shown meanwhile is kept wherever it is the same.
   #finish() {
     this.#isDone = true;
+    const { steps, whole } = this.#stream.finish();
+    for (const step of steps) {
+      if (step.tokens) this.#addFinal(this.#fromTail(step.tokens), signOf(step.tokens));
+      else this.#growCode(step);
+    }
+    this.#clearTail();
+    if (whole) this.#reconcile(whole);
+    this.#final = [];
+  }
+
+  #fromTail(tokens) {
+    const node = renderBlock(tokens);
+    const at = this.#tail.findIndex((one) => sameShape(one, node));
+    return at < 0 ? node : this.#tail.splice(at, 1)[0];
+  }
+
+  #reconcile(blocks) {
     const shown = new Map();
     for (const { node, signature: sign } of this.#final) {
       if (!shown.has(sign)) shown.set(sign, []);
       shown.get(sign).push(node);
     }
-    if (this.#code) shown.set(codeSignature(this.#code.language, this.#code.source), [this.#code.element]);
-    const wanted = this.#stream.finish().map((block) => {
-      const [first] = block.tokens;
-      const sign = first.type === "fence" ? codeSignature(first.info.trim(), first.content) : block.signature;
-      return shown.get(sign)?.shift() ?? this.#reuseTail(block) ?? renderBlock(block.tokens);
-    });
+    const wanted = blocks.map(({ tokens }) => shown.get(signOf(tokens))?.shift() ?? renderBlock(tokens));
     arrange(this.element, wanted);
-    this.#final = this.#tail = [];
-    this.#code = null;
-  }
-
-  #reuseTail(block) {
-    const node = renderBlock(block.tokens);
-    const at = this.#tail.findIndex((one) => one.isEqualNode(node));
-    return at < 0 ? node : this.#tail.splice(at, 1)[0];
   }
 }
+
+const signOf = (tokens) =>
+  tokens[0].type === "fence" ? codeSignature(tokens[0].info, tokens[0].content) : signature(tokens);
 
 const codeSignature = (info, code) => `code\u0001${info.trim()}\u0001${code}`;
 

@@ -57,7 +57,7 @@ export class Composer {
       ...["auto", "local", "cloud"].map((name) => h("option", { value: name }, t(`route.${name}`))),
     );
     this.route.value = chosen;
-    this.routeBox.replaceChildren(h("span", { class: "route-icon" }, icon("house")), this.route);
+    this.routeBox.replaceChildren(h("span", { class: "route-icon" }, icon("fork")), this.route);
     this.update();
   }
 
@@ -110,7 +110,7 @@ export class Composer {
     const view = outlook(route === "auto" ? null : route, this.#info);
     setText(this.where, outlookText(view));
     this.routeBox.dataset.route = view.route;
-    const routeIcon = { local: "house", cloud: "cloud" }[view.route] ?? "question";
+    const routeIcon = { local: "house", cloud: "cloud" }[view.route] ?? "fork";
     this.routeBox.querySelector(".route-icon")?.replaceChildren(icon(routeIcon));
     if (!CSS.supports("field-sizing", "content")) {
       this.text.rows = Math.min(6, text.split("\n").length);

@@ -6,7 +6,7 @@ import { icon } from "../ui/icons.js";
 import { slotText } from "./composer.js";
 
 export function emptyState({ info, policyLevel, fill }) {
-  const slots = Object.entries(info?.slots ?? {}).filter(([, slot]) => slot);
+  const slots = ["local", "cloud"].map((name) => [name, info?.slots?.[name]]).filter(([, slot]) => slot);
   return h(
     "div",
     { class: "empty" },

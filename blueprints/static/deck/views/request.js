@@ -41,6 +41,11 @@ export class Armed {
     this.#top = top;
   }
 
+  // The reader scrolled: that is no movement under their hand.
+  moveAlong() {
+    this.#top = this.element.getBoundingClientRect().top;
+  }
+
   disturb() {
     this.#since = performance.now();
   }
@@ -108,7 +113,7 @@ export class RequestCard {
       return h("p", { class: "request-title", dir: "auto" }, icon("question"), h("strong", {}, visible(request.prompt)));
     }
     const high = request.risk === "high";
-    const title = t("wantsToRun", visible(toolName(request)), high);
+    const title = t("wantsToRun", visible(toolName(request)), false); // the chip tells the risk
     return h(
       "p",
       { class: "request-title" },

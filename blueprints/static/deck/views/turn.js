@@ -56,7 +56,7 @@ export class TurnView {
     setText(this.origin, turn.origin && turn.origin !== "deck" ? tCode("origin", turn.origin) : "");
     const wait = this.#updateParts();
     const isRunning = turn.status === "running";
-    show(this.working, isRunning && turn.parts.at(-1)?.kind !== "text");
+    show(this.working, isRunning && turn.parts.at(-1)?.kind !== "text" && !waitsForPerson(turn));
     this.element.setAttribute("aria-busy", String(isRunning));
     this.#updateFailure();
     this.#updateFooter();
@@ -111,7 +111,7 @@ export class TurnView {
 
   #updateFooter() {
     const { turn } = this;
-    const key = JSON.stringify([turn.routed, turn.tokensIn, turn.tokensOut, turn.durationMs, turn.status, turn.toolCalls, turn.warnings]);
+    const key = JSON.stringify([turn.routed, turn.tokensIn, turn.tokensOut, turn.durationMs, turn.status, turn.closed, turn.toolCalls, turn.warnings]);
     if (key === this.#footer) return;
     this.#footer = key;
     const where = destination(turn);
@@ -170,6 +170,10 @@ export class TurnView {
       .flatMap(([name, value]) => [h("dt", {}, name), h("dd", { dir: "auto" }, visible(value))]);
   }
 }
+
+// A request of it waits: then nothing works, a person is asked.
+const waitsForPerson = (turn) =>
+  turn.parts.some(({ call, request = call?.request }) => request && !request.resolved);
 
 const ADVICE = {
   unauthorized: "key",

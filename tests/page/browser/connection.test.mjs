@@ -1,0 +1,168 @@
+// Nothing is lost and nothing comes twice: reloads, a killed server, a second page, drafts.
+
+import assert from "node:assert/strict";
+import { after, before, test } from "node:test";
+
+import { Server, ended, launch, live, openPage, send, until } from "../harness.mjs";
+
+let server, browser;
+before(async () => {
+  server = await new Server().start();
+  browser = await launch();
+});
+after(async () => {
+  await browser?.close();
+  await server?.end();
+});
+
+const answer = (page) => page.locator("article.turn").last().locator(".prose").innerText();
+
+test("a server killed in the middle of an answer comes back with what had arrived", { timeout: 60_000 }, async () => {
+  const page = await openPage(browser, server.address);
+  await send(page, "slow 2000");
+  await page.waitForFunction(() => (document.querySelector(".prose")?.textContent.length ?? 0) > 150);
+  await server.kill();
+  await page.locator(".status[data-kind=reconnecting]").waitFor();
+  const before = await answer(page);
+  await page.locator("#composer-text").fill("typed meanwhile");
+  await server.start();
+  await live(page);
+  await page.getByText("The server stopped while answering").first().waitFor();
+  const after = await answer(page);
+  assert.ok(after.startsWith(before.slice(0, 100)));
+  assert.equal(after.match(/The log is the truth/g).length, before.match(/The log is the truth/g).length);
+  assert.equal(await page.locator("article.turn").count(), 1);
+  assert.equal(await page.locator("#composer-text").inputValue(), "typed meanwhile");
+  await page.keyboard.press("Control+a");
+  await send(page, "hello");
+  await ended(page);
+  assert.deepEqual(page.faults, []);
+  await page.context().close();
+});
+
+test("a prompt that is sent while the server is away is sent once it is back, once", { timeout: 60_000 }, async () => {
+  const page = await openPage(browser, server.address);
+  await send(page, "hello");
+  await ended(page);
+  await server.kill();
+  await page.locator(".status[data-kind=reconnecting]").waitFor();
+  await send(page, "hello later");
+  await page.locator(".queue li", { hasText: "Sending" }).waitFor();
+  await server.start();
+  await until(async () => (await page.locator("article.turn").count()) === 2, 30_000);
+  await ended(page);
+  await page.reload();
+  await ended(page);
+  assert.equal(await page.locator("article.turn").count(), 2);
+  assert.equal(await page.locator(".queue li").count(), 0);
+  await page.context().close();
+});
+
+test("a prompt whose page was reloaded before it arrived is asked about", { timeout: 60_000 }, async () => {
+  const page = await openPage(browser, server.address);
+  await send(page, "hello");
+  await ended(page);
+  await page.evaluate(() => {
+    WebSocket.prototype.send = () => {}; // what is sent from now on is lost
+  });
+  await send(page, "hello lost one");
+  await page.locator(".queue li", { hasText: "Sending" }).waitFor();
+  await page.reload();
+  const row = page.locator(".queue li", { hasText: "Not sent" });
+  await row.waitFor();
+  await row.getByRole("button", { name: "Send" }).click();
+  await until(async () => (await page.locator("article.turn").count()) === 2);
+  await ended(page);
+  assert.equal(await page.locator(".queue li").count(), 0);
+  await page.context().close();
+});
+
+test("a reload in the middle of an answer shows the same text as a page that stayed", { timeout: 60_000 }, async () => {
+  const page = await openPage(browser, server.address);
+  await send(page, "slow 1200");
+  await page.locator(".prose p").first().waitFor();
+  const stayed = await openPage(browser, server.address, { hash: `#${page.url().split("#")[1]}` });
+  await stayed.locator(".prose p").first().waitFor();
+  await page.reload();
+  await ended(page, 30_000);
+  await ended(stayed, 30_000);
+  assert.equal(await answer(page), await answer(stayed));
+  assert.equal((await answer(page)).match(/The log is the truth/g).length, 7);
+  assert.deepEqual([...page.faults, ...stayed.faults], []);
+  await page.context().close();
+  await stayed.context().close();
+});
+
+test("a connection that dies in silence is noticed and replaced", { timeout: 60_000 }, async () => {
+  const page = await openPage(browser, server.address);
+  await page.addInitScript(() => {
+    globalThis.sockets = [];
+    globalThis.WebSocket = class extends WebSocket {
+      constructor(...options) {
+        super(...options);
+        globalThis.sockets.push(this);
+      }
+    };
+  });
+  await page.reload();
+  await send(page, "hello");
+  await ended(page);
+  assert.equal(await page.evaluate(() => globalThis.sockets.length), 1);
+  // Nothing arrives any more, though nothing says that the connection is gone.
+  await page.evaluate(() => globalThis.sockets[0].addEventListener("message", (event) => event.stopImmediatePropagation(), true));
+  await page.evaluate(() => (globalThis.sockets[0].onmessage = null));
+  await until(() => page.evaluate(() => globalThis.sockets.length === 2), 20_000);
+  await live(page);
+  assert.equal(await page.locator("article.turn").count(), 1);
+  await page.context().close();
+});
+
+test("drafts survive a reload, each with its conversation and route", async () => {
+  const page = await openPage(browser, server.address);
+  await send(page, "hello");
+  await ended(page);
+  await page.locator("#composer-text").fill("of this conversation");
+  await page.locator(".composer select").selectOption("cloud");
+  await page.getByRole("button", { name: "New conversation" }).click();
+  assert.equal(await page.locator("#composer-text").inputValue(), "");
+  await page.locator("#composer-text").fill("of a new one");
+  await page.reload();
+  await until(async () => (await page.locator("#composer-text").inputValue()) === "of a new one");
+  await page.locator(".list a").first().click();
+  await until(async () => (await page.locator("#composer-text").inputValue()) === "of this conversation");
+  assert.equal(await page.locator(".composer select").inputValue(), "cloud");
+  await page.context().close();
+});
+
+test("a prompt that is too long is not cut: it is counted, and the excess can be selected", async () => {
+  const page = await openPage(browser, server.address);
+  await send(page, "hello");
+  await ended(page);
+  await page.locator("#composer-text").fill("x".repeat(60_010));
+  await page.getByText("60,010 of 60,000 characters").waitFor();
+  assert.equal(await page.locator(".send").getAttribute("aria-disabled"), "true");
+  await page.keyboard.press("Enter");
+  assert.equal(await page.locator("article.turn").count(), 1);
+  await page.getByRole("button", { name: "Select the excess" }).click();
+  assert.equal(await page.evaluate(() => {
+    const field = document.getElementById("composer-text");
+    return field.selectionEnd - field.selectionStart;
+  }), 10);
+  await page.keyboard.press("Delete");
+  await until(async () => (await page.locator(".send").getAttribute("aria-disabled")) === "false");
+  await page.context().close();
+});
+
+test("nothing is sent while an input method composes", async () => {
+  const page = await openPage(browser, server.address);
+  await page.locator("#composer-text").fill("\u65e5\u672c");
+  await page.evaluate(() => {
+    const field = document.getElementById("composer-text");
+    field.dispatchEvent(new KeyboardEvent("keydown", { key: "Enter", isComposing: true, bubbles: true, cancelable: true }));
+    field.dispatchEvent(new KeyboardEvent("keydown", { key: "Enter", keyCode: 229, bubbles: true, cancelable: true }));
+  });
+  assert.equal(await page.locator("#composer-text").inputValue(), "\u65e5\u672c");
+  await page.keyboard.press("Shift+Enter");
+  assert.match(await page.locator("#composer-text").inputValue(), /\n/);
+  await page.context().close();
+});

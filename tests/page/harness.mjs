@@ -1,0 +1,170 @@
+// A server, a browser, and what the page's tests do again and again.
+//
+// MEAD_PAGE_SERVER: `stand-in` (default) or `gunicorn`; the tests are the same for both.
+// MEAD_PAGE_MODULES: where playwright-core and axe-core are (build/page/node_modules).
+
+import assert from "node:assert/strict";
+import { spawn } from "node:child_process";
+import { mkdtempSync, rmSync } from "node:fs";
+import { createRequire } from "node:module";
+import net from "node:net";
+import { tmpdir } from "node:os";
+import path from "node:path";
+import { fileURLToPath } from "node:url";
+
+import { configure, loginCode } from "./gunicorn.mjs";
+
+const HERE = path.dirname(fileURLToPath(import.meta.url));
+export const ROOT = path.resolve(HERE, "../..");
+const MODULES = process.env.MEAD_PAGE_MODULES ?? path.join(ROOT, "build/page/node_modules");
+const PYTHON = process.env.MEAD_PAGE_PYTHON ?? path.join(ROOT, ".venv/bin/python");
+export const KIND = process.env.MEAD_PAGE_SERVER ?? "stand-in";
+export const TOKEN = "deck-token-for-tests-0123456789abcde";
+
+const require = createRequire(path.join(MODULES, "x.js"));
+const { chromium } = require("playwright-core");
+export const axeSource = require("axe-core").source;
+
+const freePort = () =>
+  new Promise((resolve) => {
+    const server = net.createServer().listen(0, "127.0.0.1", () => {
+      const { port } = server.address();
+      server.close(() => resolve(port));
+    });
+  });
+
+// A real process that can be killed and started again in the same folder.
+export class Server {
+  constructor(options = {}) {
+    this.options = options;
+    this.folder = mkdtempSync(path.join(tmpdir(), "mead-page-"));
+  }
+
+  async start() {
+    this.port ??= await freePort();
+    const { command, environment } = this.#command();
+    this.process = spawn(command[0], command.slice(1), {
+      cwd: ROOT,
+      env: { ...process.env, ...environment },
+      stdio: ["ignore", "pipe", "pipe"],
+      detached: true, // a group of its own: all of it can be killed
+    });
+    this.output = "";
+    const heard = (data) => (this.output += data);
+    this.process.stdout.on("data", heard);
+    this.process.stderr.on("data", heard);
+    await until(() => this.output.includes("Mead is ready") || this.process.exitCode !== null, 20_000);
+    assert.equal(this.process.exitCode, null, this.output);
+    return this;
+  }
+
+  #command() {
+    if (KIND === "gunicorn") return configure(this.folder, this.port, PYTHON, this.options);
+    return { command: [PYTHON, "-m", "tests.page.stand_in", String(this.port), this.folder], environment: {} };
+  }
+
+  get address() {
+    return `http://127.0.0.1:${this.port}/deck/`;
+  }
+
+  // SIGKILL to all of it: nothing is tidied up.
+  async kill() {
+    const gone = new Promise((resolve) => this.process.once("exit", resolve));
+    try {
+      process.kill(-this.process.pid, "SIGKILL");
+    } catch {
+      return;
+    }
+    await gone;
+  }
+
+  async end() {
+    await this.kill();
+    rmSync(this.folder, { recursive: true, force: true });
+  }
+
+  // A single-use code, as a link carries it.
+  async loginCode() {
+    if (KIND === "gunicorn") return loginCode(this.folder, PYTHON, ROOT);
+    return `single-use-code-${(codes += 1)}`; // the stand-in takes each of them once
+  }
+
+  async call(method, route, body) {
+    const response = await fetch(this.address + route, {
+      method,
+      headers: { Authorization: `Bearer ${TOKEN}`, ...(body ? { "Content-Type": "application/json" } : {}) },
+      body: body && JSON.stringify(body),
+    });
+    const text = await response.text();
+    return text ? JSON.parse(text) : null;
+  }
+}
+
+let codes = 0;
+
+export async function until(check, ms = 5_000) {
+  const end = Date.now() + ms;
+  for (;;) {
+    const value = await check();
+    if (value) return value;
+    assert.ok(Date.now() < end, `not within ${ms} ms: ${check}`);
+    await new Promise((resolve) => setTimeout(resolve, 20));
+  }
+}
+
+export const launch = () =>
+  chromium.launch({ executablePath: process.env.MEAD_CHROMIUM ?? "/usr/bin/chromium", args: ["--no-sandbox"] });
+
+// A page of a signed-in reader. What must never happen is noted in `faults` while it lives.
+export async function openPage(browser, address, { token = TOKEN, hash = "", ...options } = {}) {
+  const context = await browser.newContext({ viewport: { width: 1280, height: 800 }, locale: "en-US", ...options });
+  context.setDefaultTimeout(10_000);
+  const page = await context.newPage();
+  const faults = [];
+  page.on("pageerror", (error) => faults.push(`error: ${error.message}`));
+  page.on("dialog", (dialog) => (faults.push(`dialog: ${dialog.message()}`), dialog.dismiss()));
+  page.on("request", (request) => {
+    const url = new URL(request.url());
+    if (url.protocol !== "blob:" && url.protocol !== "data:" && url.host !== new URL(address).host) faults.push(`request: ${url}`);
+  });
+  page.on("console", (message) => {
+    if (/Content Security Policy|Trusted/i.test(message.text())) faults.push(`console: ${message.text()}`);
+  });
+  if (token) {
+    const base = new URL(address).pathname;
+    await page.addInitScript(
+      ([key, value]) => sessionStorage.getItem("mead test") || (sessionStorage.setItem(key, value), sessionStorage.setItem("mead test", "1")),
+      [`mead ${base} token`, JSON.stringify(token)],
+    );
+  }
+  await page.goto(address + hash);
+  return Object.assign(page, { faults });
+}
+
+export async function send(page, text) {
+  await page.locator("#composer-text").fill(text);
+  const isTouch = await page.evaluate(() => matchMedia("(pointer: coarse)").matches);
+  if (isTouch) await page.locator(".send").click(); // there Enter breaks the line
+  else await page.keyboard.press("Enter");
+}
+
+// The newest turn, once it has ended.
+export async function ended(page, ms = 15_000) {
+  const turn = page.locator("article.turn").last();
+  await turn.waitFor({ timeout: ms });
+  await page.locator("article.turn:last-child[aria-busy=false] .tokens:not(:empty)").waitFor({ timeout: ms });
+  return turn;
+}
+
+export const live = (page) => page.locator(".status[data-kind=live]").waitFor();
+
+// axe's findings of weight, as lines.
+export async function axe(page) {
+  await page.evaluate(axeSource);
+  const { violations } = await page.evaluate(() =>
+    globalThis.axe.run(document, { runOnly: ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa", "best-practice"] }),
+  );
+  return violations
+    .filter(({ impact }) => impact === "serious" || impact === "critical")
+    .flatMap(({ id, nodes }) => nodes.map((node) => `${id}: ${node.html.slice(0, 160)} ${node.failureSummary}`));
+}

@@ -1,0 +1,133 @@
+"""What the scripted model of the page's tests answers: the first word of a prompt decides.
+
+The stand-in server and the provider of a real server (tests/page/provider.py) both ask `step_for`.
+A step is what mead.providers.scripted takes: chunks, delay_ms, tool_calls, error, usage.
+"""
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, Final
+
+PAYLOADS: Final[list[str]] = json.loads((Path(__file__).parent / "payloads.json").read_text())
+USAGE: Final = {"input": 41, "output": 212}
+
+CODE: Final = """Three files changed today. The newest one decides how long a client waits:
+
+```python
+def delay(attempt: int, whole_ms: int = 500) -> int:
+    \"\"\"Milliseconds until the next try; doubles up to 15 s.\"\"\"
+    limit = min(15_000, whole_ms * 2**attempt)
+    return random.randint(limit // 2, limit)  # so that not all come back at once
+```
+
+| File | Lines | Why |
+|:-----|------:|:----|
+| `backoff.py` | 64 | waits longer each time |
+| `tickets.py` | 70 | a ticket is used once |
+| `channel.py` | 290 | owns the order of events |
+
+1. Read the first one, then *run* the tests.
+2. Nothing else depends on it; see [the notes](https://example.org/notes).
+
+> A connection that lived for ten seconds was a good one.
+"""
+
+PARAGRAPH: Final = (
+    "The log is the truth: every event is written before anyone is sent it. A client that comes"
+    " back says what it has seen, and gets the rest. Nothing is lost, and nothing comes twice.\n\n"
+)
+
+
+def _pieces(text: str, size: int) -> list[str]:
+    return [text[at : at + size] for at in range(0, len(text), size)]
+
+
+def _long_text() -> Iterator[str]:
+    """200 kB of everything."""
+    length = at = 0
+    while length < 200_000:
+        block = (
+            f"## Part {at}\n\n{PARAGRAPH}- one\n- **two**\n\n{CODE}\n" if at % 4 == 0 else PARAGRAPH
+        )
+        length += len(block)
+        at += 1
+        yield block
+
+
+LONG: Final = "".join(_long_text())
+
+
+def _tool(name: str, **arguments: Any) -> dict[str, Any]:
+    return {"name": name, "arguments": arguments}
+
+
+LIST: Final = _tool("files__list", path="notes", changed_since="2026-11-30")
+WRITE: Final = _tool(
+    "files__write",
+    path="notes/report.md",
+    text="# Report\n\nThree files changed today.\nThe newest decides how long a client waits.\nEnd.",
+)
+ASK: Final = _tool(
+    "ask_user", prompt="Which notes do you mean?", options=["Today's", "All of them"]
+)
+
+
+def step_for(prompt: str, round_: int) -> dict[str, Any]:
+    """The step for a round of the tool loop of that prompt."""
+    word, _, rest = prompt.partition(" ")
+    steps = _steps(word.lower(), rest)
+    return steps[min(round_, len(steps) - 1)]
+
+
+def _steps(word: str, rest: str) -> list[dict[str, Any]]:
+    answer = {"usage": USAGE}
+    match word:
+        case "code":
+            return [{"chunks": _pieces(CODE, 7), "delay_ms": 4, **answer}]
+        case "long":
+            return [{"chunks": _pieces(LONG, 100), "delay_ms": 1, **answer}]
+        case "slow":
+            text = (PARAGRAPH * 12)[: int(rest.split()[0]) if rest[:1].isdigit() else None]
+            return [{"chunks": _pieces(text, 12), "delay_ms": 50, **answer}]
+        case "fence":
+            text = "```js\n" + "const a = 1;\n" * 400 + "```\n\nDone.\n"
+            return [{"chunks": _pieces(text, 40), "delay_ms": 20, **answer}]
+        case "read":
+            return [{"tool_calls": [LIST]}, {"chunks": ["Two notes: ", "a and b."], **answer}]
+        case "write":
+            return [
+                {"chunks": ["I will write it."], "tool_calls": [WRITE]},
+                {"chunks": ["Done."], **answer},
+            ]
+        case "both":
+            return [{"tool_calls": [LIST, WRITE]}, {"chunks": ["Both are done."], **answer}]
+        case "sleep":
+            return [
+                {"tool_calls": [_tool("files__sleep", seconds=30)]},
+                {"chunks": ["Awake."], **answer},
+            ]
+        case "ask":
+            return [{"tool_calls": [LIST, ASK]}, {"chunks": ["Thank you."], **answer}]
+        case "fail":
+            return [{"chunks": ["This much had ", "arrived"], "error": "overloaded"}]
+        case "uncounted":
+            return [{"chunks": ["Nobody counted this."]}]
+        case "xss":
+            payload = PAYLOADS[int(rest)]
+            return [
+                {"chunks": _pieces(f"Before\n\n{payload}\n\nafter", 9), "delay_ms": 1, **answer}
+            ]
+        case "xsstool":
+            payload = PAYLOADS[int(rest)]
+            call = _tool("files__list", path=payload, **{payload[:40]: [payload]})
+            return [{"tool_calls": [call]}, {"chunks": ["Done."], **answer}]
+        case _:
+            return [{"chunks": ["Hello. ", "What can I do for you?"], "delay_ms": 5, **answer}]
+
+
+def tool_result(name: str, arguments: dict[str, Any]) -> str:
+    """What the tool says."""
+    if name.endswith("list"):
+        return f"notes/a.md\nnotes/b.md\n({arguments.get('path', '')})"
+    return f"{len(str(arguments.get('text', '')))} characters written"
