@@ -9,10 +9,10 @@ import pytest
 from mead.errors import CorruptHistory, PersistenceError
 from mead.storage.faults import NotDurable
 from mead.storage.log import RecordLog
-from mead.storage.records import MAX_PAYLOAD_BYTES
+from mead.storage.records import HEADER_BYTES, MAX_PAYLOAD_BYTES
 from tests.storage.conversation import read_all
 from tests.storage.numbered import PATH, content, event, numbers, opened
-from tests.storage.simulated import SimulatedDisk
+from tests.storage.simulated import SECTOR, SimulatedDisk
 
 
 @pytest.fixture
@@ -247,17 +247,24 @@ def test_a_torn_tail_is_kept_beside_the_log_and_then_cut(disk, log, caplog) -> N
     assert numbers(content(disk)) == [1, 3]
 
 
+def sector_long(number: int, synced_digits: int = 1) -> bytes:
+    """An event whose record fills one sector, when its other numbers have one digit."""
+    return event(number).ljust(SECTOR - HEADER_BYTES - 23 - synced_digits)
+
+
 def test_what_was_cut_never_comes_back_behind_a_new_record() -> None:
     """Unsynced records, one of them a hole: the cut is on the disk before anything is written."""
     disk = SimulatedDisk()
     log = RecordLog.create(disk, PATH, sync=False)
-    second = [log.append(event(number), sync=False) for number in range(4)][1]
+    offsets = [log.append(sector_long(number), sync=False) for number in range(4)]
+    assert offsets == [0, SECTOR, 2 * SECTOR, 3 * SECTOR]
     torn = bytearray(content(disk))
-    torn[second + 20] ^= 1
+    torn[SECTOR + 20] ^= 1
     disk = SimulatedDisk({"a.log": bytes(torn)})
     log, seen = opened(disk)
     assert seen == [0]
-    log.append(event(9), sync=False)
+    log.append(sector_long(9, synced_digits=3), sync=False)
+    assert log.size == 2 * SECTOR
     states = list(disk.crash_states("a.log", 1000, random.Random(1)))
     assert len(states) > 1
     for files in states:

@@ -6,7 +6,7 @@ from datetime import UTC, datetime
 import pytest
 
 from mead.config.settings import StorageSettings
-from mead.errors import PersistenceError, SessionNotFound
+from mead.errors import AlreadyRunning, PersistenceError, SessionNotFound
 from mead.ids import new_session_id
 from mead.protocols import SessionStore, TurnAppended, TurnReplaced, TurnsInterrupted
 from mead.storage.memory_store import MemoryStore
@@ -254,9 +254,13 @@ def test_a_session_that_is_stored_is_not_created_again(store) -> None:
         store.create(session_id)
 
 
-def test_a_log_left_open_by_a_killed_owner_is_taken_over(store) -> None:
+def test_a_log_that_is_open_is_not_opened_again_before_it_is_closed(store) -> None:
     session_id = new_session_id()
-    events = talk(store.create(session_id))
+    log = store.create(session_id)
+    events = talk(log)
+    with pytest.raises(AlreadyRunning):
+        store.open(session_id)
+    log.close()
     log = store.open(session_id)
     assert log.replay() == turns_of(events)
     assert store.delete(session_id) is True
