@@ -17,7 +17,9 @@ from mead.actors.supervisor import ChildSpec, Supervisor
 from mead.actors.tasks import TaskSupervisor
 from mead.config.settings import DeckSettings, PolicyLevel
 from mead.deck.channels import ChannelPool, FindSession
+from mead.deck.closing import RESTART
 from mead.deck.listing import rows
+from mead.deck.logins import Logins
 from mead.deck.messages import CancelQueued, Door, Retitle
 from mead.deck.refusals import Draining
 from mead.deck.snapshot import limits
@@ -25,7 +27,7 @@ from mead.deck.socket import DeckSocket
 from mead.deck.surroundings import IDLE_END_MS, Surroundings
 from mead.deck.tickets import Claim, Issue, Redeem, Ticket, Tickets
 from mead.deck.titles import Titles, checked
-from mead.errors import Busy, SessionCrashed, SessionNotFound, SessionStopped
+from mead.errors import Busy, InvalidInput, SessionCrashed, SessionNotFound, SessionStopped
 from mead.ids import is_uuid4
 from mead.protocols import SessionAPI, TurnReceipt
 from mead.protocols.places import SessionPlaces
@@ -36,6 +38,7 @@ MAX_RESTARTS: Final = 3
 MAX_SECONDS: Final = 5.0
 CHANNELS_PER_SESSION: Final = 2
 """One that ends, beside the one that follows it."""
+NO_DECK: Final = "deck.token is not set, so this Mead has no deck to log in to"
 
 
 class Deck:
@@ -51,9 +54,12 @@ class Deck:
         files: EventFiles | None,
         maximum_sessions: int,
         describe: Callable[[], Mapping[str, Any]] = dict,
+        logins: Logins | None = None,
         idle_end_ms: float = IDLE_END_MS,
     ) -> None:
         """`files` is None without a storage directory; `describe` adds to `info`.
+
+        `logins`: None keeps those of this deck in memory alone.
 
         Raises PersistenceError.  Blocks on: disk.
         """
@@ -61,6 +67,8 @@ class Deck:
         self._places = places
         self._find_session = find_session
         self._describe = describe
+        self.logins = Logins(None) if logins is None else logins
+        self._sockets: set[FrameSocket] = set()
         self._is_draining = False
         self._tasks = TaskSupervisor("deck")
         self._around = Surroundings(
@@ -139,7 +147,30 @@ class Deck:
 
     def serve(self, socket: FrameSocket, session_id: str) -> None:
         """A device's whole stay: what the WebSocket's view does.  Blocks on: the client."""
-        DeckSocket(socket, session_id, self._channels, self._around).run()
+        self._sockets.add(socket)
+        try:
+            DeckSocket(socket, session_id, self._channels, self._around).run()
+        finally:
+            self._sockets.discard(socket)
+
+    # -- who may come ------------------------------------------------------------------------------
+
+    def new_code(self) -> str:
+        """A login code.  Raises InvalidInput without `deck.token`, PersistenceError."""
+        if self._around.settings.token is None:
+            raise InvalidInput(NO_DECK)
+        return self.logins.new_code()
+
+    def revoke(self) -> int:
+        """Let no access token in any more; how many there were.
+
+        Every device is closed and has to come again, so that those without a token stay out.
+        Raises PersistenceError.  Blocks on: disk.
+        """
+        count = self.logins.revoke()
+        for socket in tuple(self._sockets):
+            socket.close(*RESTART)
+        return count
 
     # -- beside the socket -------------------------------------------------------------------------
 

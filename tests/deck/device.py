@@ -1,12 +1,13 @@
 """A device at a conversation: an in-memory socket that the deck serves, and what it has seen."""
 
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from typing import Any
 
 import gevent
 
 from mead.api import Mead
+from mead.deck.deck import Deck
 from mead.deck.memory_socket import MemorySocket
 
 BOUND_S = 5
@@ -15,8 +16,12 @@ BOUND_S = 5
 class Device:
     """Comes, resumes, talks, goes; keeps the events it was sent."""
 
-    def __init__(self, mead: Mead, session_id: str, name: str | None = None) -> None:
+    def __init__(
+        self, mead: Mead, session_id: str, name: str | None = None, deck: Deck | None = None
+    ) -> None:
+        """`deck`: one of the test's own, instead of the runtime's."""
         self.mead = mead
+        self.deck = deck
         self.session_id = session_id
         self.name = name
         self.events: list[dict[str, Any]] = []
@@ -29,7 +34,8 @@ class Device:
     def connect(self) -> "Device":
         """A socket of its own, before session.resume."""
         self.socket = MemorySocket()
-        self.greenlet = gevent.spawn(self.mead.deck().serve, self.socket, self.session_id)
+        deck = self.deck or self.mead.deck()
+        self.greenlet = gevent.spawn(deck.serve, self.socket, self.session_id)
         return self
 
     def resume(self, **payload: Any) -> dict[str, Any]:
@@ -91,6 +97,13 @@ class Device:
             self.hear()
         return self.events
 
+    def hear_out(self) -> list[dict[str, Any]]:
+        """Everything until the socket is closed; the events so far."""
+        with suppress(ConnectionError):
+            while True:
+                self.hear()
+        return self.events
+
     def ask(self, text: str, message_id: str = "m1", **more: Any) -> str:
         """Send a prompt and hear the turn out; the text that was streamed."""
         before = len(self.events)
@@ -115,8 +128,10 @@ class Devices:
     def __init__(self) -> None:
         self._all: list[Device] = []
 
-    def at(self, mead: Mead, session_id: str, name: str | None = None) -> Device:
-        device = Device(mead, session_id, name)
+    def at(
+        self, mead: Mead, session_id: str, name: str | None = None, deck: Deck | None = None
+    ) -> Device:
+        device = Device(mead, session_id, name, deck)
         self._all.append(device)
         return device
 
