@@ -63,11 +63,8 @@ def _tool(name: str, **arguments: Any) -> dict[str, Any]:
 
 
 LIST: Final = _tool("files__list", path="notes", changed_since="2026-11-30")
-WRITE: Final = _tool(
-    "files__write",
-    path="notes/report.md",
-    text="# Report\n\nThree files changed today.\nThe newest decides how long a client waits.\nEnd.",
-)
+REPORT: Final = "# Report\n\nThree files changed today.\nThe newest decides the wait.\nEnd."
+WRITE: Final = _tool("files__write", path="notes/report.md", text=REPORT)
 ASK: Final = _tool(
     "ask_user", prompt="Which notes do you mean?", options=["Today's", "All of them"]
 )
@@ -82,48 +79,41 @@ def step_for(prompt: str, round_: int) -> dict[str, Any]:
 
 def _steps(word: str, rest: str) -> list[dict[str, Any]]:
     answer = {"usage": USAGE}
-    match word:
-        case "code":
-            return [{"chunks": _pieces(CODE, 7), "delay_ms": 4, **answer}]
-        case "long":
-            return [{"chunks": _pieces(LONG, 100), "delay_ms": 1, **answer}]
-        case "slow":
-            text = (PARAGRAPH * 12)[: int(rest.split()[0]) if rest[:1].isdigit() else None]
-            return [{"chunks": _pieces(text, 12), "delay_ms": 50, **answer}]
-        case "fence":
-            text = "```js\n" + "const a = 1;\n" * 400 + "```\n\nDone.\n"
-            return [{"chunks": _pieces(text, 40), "delay_ms": 20, **answer}]
-        case "read":
-            return [{"tool_calls": [LIST]}, {"chunks": ["Two notes: ", "a and b."], **answer}]
-        case "write":
-            return [
-                {"chunks": ["I will write it."], "tool_calls": [WRITE]},
-                {"chunks": ["Done."], **answer},
-            ]
-        case "both":
-            return [{"tool_calls": [LIST, WRITE]}, {"chunks": ["Both are done."], **answer}]
-        case "sleep":
-            return [
-                {"tool_calls": [_tool("files__sleep", seconds=30)]},
-                {"chunks": ["Awake."], **answer},
-            ]
-        case "ask":
-            return [{"tool_calls": [LIST, ASK]}, {"chunks": ["Thank you."], **answer}]
-        case "fail":
-            return [{"chunks": ["This much had ", "arrived"], "error": "overloaded"}]
-        case "uncounted":
-            return [{"chunks": ["Nobody counted this."]}]
-        case "xss":
-            payload = PAYLOADS[int(rest)]
-            return [
-                {"chunks": _pieces(f"Before\n\n{payload}\n\nafter", 9), "delay_ms": 1, **answer}
-            ]
-        case "xsstool":
-            payload = PAYLOADS[int(rest)]
-            call = _tool("files__list", path=payload, **{payload[:40]: [payload]})
-            return [{"tool_calls": [call]}, {"chunks": ["Done."], **answer}]
-        case _:
-            return [{"chunks": ["Hello. ", "What can I do for you?"], "delay_ms": 5, **answer}]
+    if word in ("xss", "xsstool"):
+        return _payload(word, PAYLOADS[int(rest)])
+    if word == "slow":
+        text = (PARAGRAPH * 12)[: int(rest.split()[0]) if rest[:1].isdigit() else None]
+        return [{"chunks": _pieces(text, 12), "delay_ms": 50, **answer}]
+    return SCRIPTS.get(word, [{"chunks": ["Hello. ", "What can I do for you?"], **answer}])
+
+
+def _payload(word: str, payload: str) -> list[dict[str, Any]]:
+    if word == "xss":
+        text = f"Before\n\n{payload}\n\nafter"
+        return [{"chunks": _pieces(text, 9), "delay_ms": 1, "usage": USAGE}]
+    call = _tool("files__list", path=payload, **{payload[:40]: [payload]})
+    return [{"tool_calls": [call]}, _said("Done.")]
+
+
+def _said(*chunks: str) -> dict[str, Any]:
+    return {"chunks": list(chunks), "usage": USAGE}
+
+
+FENCE: Final = "```js\n" + "const a = 1;\n" * 400 + "```\n\nDone.\n"
+SLEEP: Final = _tool("files__sleep", seconds=30)
+
+SCRIPTS: Final[dict[str, list[dict[str, Any]]]] = {
+    "code": [{**_said(*_pieces(CODE, 7)), "delay_ms": 4}],
+    "long": [{**_said(*_pieces(LONG, 100)), "delay_ms": 1}],
+    "fence": [{**_said(*_pieces(FENCE, 40)), "delay_ms": 20}],
+    "read": [{"tool_calls": [LIST]}, _said("Two notes: ", "a and b.")],
+    "write": [{"chunks": ["I will write it."], "tool_calls": [WRITE]}, _said("Done.")],
+    "both": [{"tool_calls": [LIST, WRITE]}, _said("Both are done.")],
+    "sleep": [{"tool_calls": [SLEEP]}, _said("Awake.")],
+    "ask": [{"tool_calls": [LIST, ASK]}, _said("Thank you.")],
+    "fail": [{"chunks": ["This much had ", "arrived"], "error": "overloaded"}],
+    "uncounted": [{"chunks": ["Nobody counted this."]}],
+}
 
 
 def tool_result(name: str, arguments: dict[str, Any]) -> str:

@@ -104,36 +104,43 @@ class Conversation:
 
     def take(self, event: dict[str, Any]) -> None:
         self.events.append(event)
-        payload = event["payload"]
-        match event["type"]:
-            case "prompt.accepted":
-                self.queue.append(payload)
-                self.known[payload["client_message_id"]] = event
-                self.title = self.title or " ".join(payload["text"].split())[:60]
-            case "prompt.cancelled":
-                self.queue = [one for one in self.queue if one["turn_id"] != payload["turn_id"]]
-            case "turn.started":
-                prompt = next(one for one in self.queue if one["turn_id"] == payload["turn_id"])
-                self.queue.remove(prompt)
+        type_, payload = event["type"], event["payload"]
+        if type_ in ("turn.completed", "turn.failed"):
+            self.pending.clear()
+        elif type_ == "metric.updated":
+            self.turn = self.turn if payload["name"] == "tokens_in" else None
+        elif type_.startswith(("prompt.", "turn.")):
+            self.take_prompt(type_, payload, event)
+        elif type_ in ("policy.updated", "session.titled"):
+            self.level, self.title = (
+                payload.get("level", self.level),
+                payload.get("title", self.title),
+            )
+        elif type_ == "permission.forgotten":
+            self.remembered.discard(payload["tool"])
+        elif "request_id" in payload:
+            self.take_request(type_, payload)
+
+    def take_prompt(self, type_: str, payload: dict[str, Any], event: dict[str, Any]) -> None:
+        if type_ == "prompt.accepted":
+            self.queue.append(payload)
+            self.known[payload["client_message_id"]] = event
+            self.title = self.title or " ".join(payload["text"].split())[:60]
+        elif type_ in ("prompt.cancelled", "turn.started"):
+            prompt = next(one for one in self.queue if one["turn_id"] == payload["turn_id"])
+            self.queue.remove(prompt)
+            if type_ == "turn.started":
                 self.turn = {**prompt, "started_at": event["at"]}
-            case "permission.requested" | "choice.requested":
-                self.pending[payload["request_id"]] = payload
-            case "permission.resolved" | "choice.resolved":
-                self.pending.pop(payload["request_id"], None)
-                if payload.get("remember"):
-                    self.remembered.add(payload["remember"])
-            case "request.extended":
-                self.pending[payload["request_id"]]["expires_at"] = payload["expires_at"]
-            case "permission.forgotten":
-                self.remembered.discard(payload["tool"])
-            case "policy.updated":
-                self.level = payload["level"]
-            case "session.titled":
-                self.title = payload["title"]
-            case "turn.completed" | "turn.failed":
-                self.pending.clear()
-            case "metric.updated" if payload["name"] == "tokens_out":
-                self.turn = None
+
+    def take_request(self, type_: str, payload: dict[str, Any]) -> None:
+        if type_.endswith(".requested"):
+            self.pending[payload["request_id"]] = payload
+        elif type_ == "request.extended":
+            self.pending[payload["request_id"]]["expires_at"] = payload["expires_at"]
+        else:
+            self.pending.pop(payload["request_id"], None)
+            if payload.get("remember"):
+                self.remembered.add(payload["remember"])
 
     def tell(self, socket: Any, message: dict[str, Any]) -> None:
         try:

@@ -39,6 +39,7 @@ export default {
 
   // signing in
   signIn: "Sign in",
+  signInTitle: "Sign in to Mead",
   signInHow: "The server prints a link when it starts; this command prints a new one:",
   tokenLabel: "Token, or the whole link",
   showIt: "Show",
@@ -272,6 +273,7 @@ export default {
   route: "Route",
   model: "Model",
   perDay: "Turns per day (30 days, UTC)",
+  chartLegend: "The lower part of a bar: turns that failed.",
   turnsCount: (count) => many(count, "turn", "turns"),
   failedCount: (count) => `${count} failed`,
   asTable: "The days as a table",

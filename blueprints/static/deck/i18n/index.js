@@ -51,6 +51,7 @@ export const day = (iso, style = { day: "numeric", month: "short" }) =>
 // 240 ms -> "0.2 s", 75 s -> "1:15"
 export function duration(ms) {
   if (ms >= 60_000) return clock(ms);
+  if (ms < 100) return `${number(Math.round(ms))} ms`;
   const digits = ms < 10_000 ? 1 : 0;
   const seconds = formatter(Intl.NumberFormat, { minimumFractionDigits: digits, maximumFractionDigits: digits });
   return `${seconds.format(ms / 1000)} s`;

@@ -38,6 +38,7 @@ export default {
 
   // signing in
   signIn: "Entrar",
+  signInTitle: "Entrar no Mead",
   signInHow: "O servidor mostra um link ao iniciar; este comando mostra um novo:",
   tokenLabel: "Token, ou o link inteiro",
   showIt: "Mostrar",
@@ -271,6 +272,7 @@ export default {
   route: "Rota",
   model: "Modelo",
   perDay: "Turnos por dia (30 dias, UTC)",
+  chartLegend: "A parte de baixo de uma barra: turnos que falharam.",
   turnsCount: (count) => many(count, "turno", "turnos"),
   failedCount: (count) => many(count, "falha", "falhas"),
   asTable: "Os dias em tabela",

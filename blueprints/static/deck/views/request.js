@@ -68,7 +68,7 @@ export class RequestCard {
     this.buttons = h("div", { class: "request-buttons" });
     this.element = h(
       "section",
-      { class: `request ${request.risk ?? ""}`, tabindex: "-1", data: { id: request.id } },
+      { class: `request ${request.kind} ${request.risk ?? ""}`, tabindex: "-1", data: { id: request.id } },
       this.#head(),
       this.buttons,
       this.waiting,

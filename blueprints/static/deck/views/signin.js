@@ -25,7 +25,7 @@ export class SignIn {
     render(
       html`
         <main class="signin">
-          <h1>${t("signIn")}</h1>
+          <h1>${t("signInTitle")}</h1>
           <p>${t("signInHow")} <code>flask mead deck link</code></p>
           <form @submit=${(event) => this.#submit(event)}>
             <label for="token">${t("tokenLabel")}</label>

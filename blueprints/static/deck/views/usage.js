@@ -64,6 +64,7 @@ export class Usage {
       )}
       <h3>${t("perDay")}</h3>
       ${chart(days)}
+      <p class="meta">${t("chartLegend")}</p>
       <details><summary>${t("asTable")}</summary>
         ${table(
           [t("day"), t("turns"), t("failedTurns"), t("tokensIn"), t("tokensOut")],
