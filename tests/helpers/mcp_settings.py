@@ -2,7 +2,7 @@
 
 import json
 import sys
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, Final
@@ -44,9 +44,14 @@ def fake_server(
 
 
 @contextmanager
-def running(*servers: ServerSettings, ready: bool = True, bound_s: float = 5) -> Iterator[Hub]:
+def running(
+    *servers: ServerSettings,
+    ready: bool = True,
+    bound_s: float = 5,
+    backoff_ms: Sequence[int] = SOON_MS,
+) -> Iterator[Hub]:
     """A hub with these servers, all of them connected if `ready`."""
-    hub = Hub(servers, backoff_ms=SOON_MS)
+    hub = Hub(servers, backoff_ms=backoff_ms)
     hub.start()
     try:
         if ready:

@@ -175,9 +175,9 @@ class HttpTransport:
         if not isinstance(fault, ServerFault):
             log.error("%s: an exchange failed", self._name, exc_info=fault)
             fault = ServerFault("bad_response", "the answer could not be read")
-        sink.failed(request.id, fault)
         if fault.code in ("unauthorized", "unreachable"):
-            sink.unusable(fault)
+            sink.unusable(fault)  # first: its caller may at once ask for the next handshake
+        sink.failed(request.id, fault)
 
     def _json(self, sink: Sink, request: Request, answer: Answer) -> None:
         if answer.media_type != "application/json":

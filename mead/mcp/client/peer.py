@@ -9,7 +9,7 @@ import logging
 from collections.abc import Callable, Mapping
 from typing import Any, Final, cast
 
-from mead.actors.green import AsyncResult
+from mead.actors.slot import Slot
 from mead.mcp.client.faults import RemoteError, ServerFault
 from mead.mcp.client.transport import NO_HEADERS, Transport
 from mead.mcp.client.versions import META, client_meta, is_modern
@@ -50,7 +50,7 @@ class Peer:
         self._on_changed = on_changed
         self._on_lost = on_lost
         self._ids = itertools.count(1)
-        self._pending: dict[Id, AsyncResult[object]] = {}
+        self._pending: dict[Id, Slot] = {}
         self._fault: ServerFault | None = None
         self._retired = False
         self._meta: Mapping[str, Any] | None = None
@@ -83,7 +83,7 @@ class Peer:
         if self._fault is not None:
             raise self._fault.again()
         id_ = next(self._ids)
-        waiting: AsyncResult[object] = AsyncResult()
+        waiting = Slot()
         self._pending[id_] = waiting
         try:
             self._transport.send(Request(id_, method, self._stamped(params)), headers)
@@ -96,11 +96,9 @@ class Peer:
             raise ServerFault("bad_response", "the result is not a JSON object")
         return cast("dict[str, Any]", answer)
 
-    def _wait(
-        self, waiting: "AsyncResult[object]", id_: Id, method: str, timeout_ms: float | None
-    ) -> object:
+    def _wait(self, waiting: Slot, id_: Id, method: str, timeout_ms: float | None) -> object:
         try:
-            answer = waiting.wait(None if timeout_ms is None else timeout_ms / 1000)
+            answer = waiting.wait(timeout_ms)
             if answer is None:
                 raise ServerFault("timeout", f"no answer in {timeout_ms or 0:.0f} ms")
         except BaseException:
@@ -166,10 +164,10 @@ class Peer:
 
     def _settle(self, id_: Id | None, answer: object) -> None:
         waiting = self._pending.get(id_) if id_ is not None else None
-        if waiting is None or waiting.ready():
+        if waiting is None or waiting.filled:
             self.dropped += 1
         else:
-            waiting.set(_NULL if answer is None else answer)
+            waiting.put(_NULL if answer is None else answer)
 
 
 def _reply(request: Request) -> Message:

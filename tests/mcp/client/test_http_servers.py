@@ -221,17 +221,14 @@ def test_a_session_is_ended_with_delete():
 
 
 def test_a_call_that_found_no_server_is_sent_again_when_it_is_back():
-    fake = FakeHttp()
+    fake, again = FakeHttp(), FakeHttp()
     with fake.serving() as port:
-        server = http_server(port)
-        with running(server) as hub:
-            assert says(hub)
-    again = FakeHttp()
-    with running(server, ready=False) as hub:
+        pass
+    with running(http_server(port), ready=False, backoff_ms=(1000,)) as hub:
         with fake.serving(port):
             wait_for(hub, "fake", "ready")
         calling = gevent.spawn(call, hub, "echo", {"text": "patient"})
-        eventually(lambda: status(hub).state != "ready")
+        wait_for(hub, "fake", "waiting")
         with again.serving(port):
             assert calling.get(timeout=5).text == "patient"
         assert again.calls().count("tools/call") == 1
