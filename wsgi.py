@@ -6,11 +6,14 @@ monkey.patch_all()  # before anything else is imported
 
 import os
 from collections.abc import Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import Protocol
 
 from flask import Flask
 
+from blueprints.deck import SUBPROTOCOLS, add_deck
+from blueprints.deck_sessions import DeckRuntime
 from blueprints.errors import handle_errors
 from blueprints.guards import Guards
 from blueprints.health import health_blueprint
@@ -18,15 +21,15 @@ from blueprints.mcp import add_mcp
 from mead.api import Mead
 from mead.cli import mead_group
 from mead.config import Settings, load_settings
-from mead.errors import ConfigurationError
+from mead.errors import ConfigurationError, SessionStopped
 from mead.mcp.server.tool import ServerTool
-from mead.protocols import SessionAPI
 from mead.web.lifecycle import FAULTS, PROCESS, WebProcess
 from mead.web.lifecycle import Runtime as ProcessRuntime
 from mead.web.served import served
+from mead.web.websocket.engine import UNREAD_DEADLINE_MS, WebSocketEngine
 
 
-class Runtime(ProcessRuntime, SessionAPI, Protocol):
+class Runtime(ProcessRuntime, DeckRuntime, Protocol):
     """What the faces and the process need of `mead.api.Mead`."""
 
 
@@ -70,8 +73,25 @@ def _add_faces(
         health_blueprint(runtime, process.connections, process.monitor, guards, metrics=any(tokens))
     )
     add_mcp(app, runtime, settings, more_tools)
+    add_deck(app, runtime, settings, guards, _sockets(process, settings))
+    process.connections.register(lambda *_: _drain(runtime))
     handle_errors(app)
     guards.protect(app)
+
+
+def _sockets(process: WebProcess, settings: Settings) -> WebSocketEngine:
+    """The engine; it is slower to give a client up than the deck is."""
+    return WebSocketEngine(
+        process.connections,
+        subprotocols=SUBPROTOCOLS,
+        unread_deadline_ms=max(UNREAD_DEADLINE_MS, 2 * settings.deck.idle_timeout_ms),
+    )
+
+
+def _drain(runtime: Runtime) -> None:
+    """The worker leaves: no new ticket and no new turn."""
+    with suppress(SessionStopped):
+        runtime.deck().drain()
 
 
 app = create_app()

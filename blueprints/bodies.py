@@ -1,13 +1,20 @@
 """Reading a request's body within its bounds.  Source: SPEC section 6."""
 
 from collections.abc import Mapping
-from typing import Final, cast
+from typing import Any, Final, cast
 
+import orjson
 from flask import current_app, request
-from werkzeug.exceptions import BadRequest, RequestEntityTooLarge, RequestTimeout
+from werkzeug.exceptions import (
+    BadRequest,
+    RequestEntityTooLarge,
+    RequestTimeout,
+    UnsupportedMediaType,
+)
 
 from mead.actors.green import Timeout, time_limit
 
+JSON_TYPE: Final = "application/json"
 BODY_LIMIT_BYTES: Final = 1_048_576
 BODY_DEADLINE_MS: Final = 30_000
 DEADLINE_KEY: Final = "MEAD_BODY_DEADLINE_MS"
@@ -43,3 +50,22 @@ def _read(size: int) -> bytes:
             raise RequestTimeout from None
         except Exception:  # noqa: BLE001 - the server's parser has exceptions of its own
             raise BadRequest("the body is not readable") from None
+
+
+def read_object(limit_bytes: int) -> Mapping[str, Any]:
+    """The body as a JSON object; an empty body is an empty one.
+
+    Raises as `read_body`, 415 (another type than JSON) and 400 (no JSON object).
+    """
+    body = read_body(limit_bytes)
+    if not body:
+        return {}
+    if request.mimetype != JSON_TYPE:
+        raise UnsupportedMediaType
+    try:
+        value = cast(object, orjson.loads(body))
+    except orjson.JSONDecodeError:
+        raise BadRequest("the body is no JSON") from None
+    if not isinstance(value, dict):
+        raise BadRequest("the body is no JSON object")
+    return cast("dict[str, Any]", value)

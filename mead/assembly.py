@@ -12,6 +12,7 @@ from mead.actors.tasks import TaskSupervisor
 from mead.config import Settings
 from mead.control.server import Call, ControlServer
 from mead.deck.deck import Deck
+from mead.deck.logins import Logins
 from mead.errors import ConfigurationError, NotPatched
 from mead.handlers import Handlers, configured
 from mead.ledger.journal import Journal
@@ -40,6 +41,8 @@ class Parts:
     """Everything that a `Mead` holds; nothing runs before `start` or after `stop`."""
 
     store: SessionStore
+    logins: Logins
+    """They outlive a deck that crashes."""
     tree: Tree
 
     def __init__(
@@ -94,7 +97,8 @@ class Parts:
         if trouble is not None:
             log.warning("%s", trouble)
         with ExitStack() as held:
-            self.store = self._open_store(held, lock_wait_ms)
+            store = self.store = self._open_store(held, lock_wait_ms)
+            self.logins = Logins(store.logins_file() if isinstance(store, FileStore) else None)
             self._check_slots()
             for provider in self._providers.values():
                 close = getattr(provider, "close", None)
@@ -189,6 +193,7 @@ class Parts:
             files=store.event_files() if isinstance(store, FileStore) else None,
             maximum_sessions=settings.runtime.maximum_sessions,
             describe=self._describe,
+            logins=self.logins,
         ).start()
 
     def _describe(self) -> dict[str, Any]:

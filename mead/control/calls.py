@@ -24,4 +24,6 @@ def control_calls(api: OperatorAPI) -> Mapping[str, Call]:
         "export_session": api.export_session,
         "usage": api.usage,
         "session_usage": api.session_usage,
+        "deck_code": lambda: api.deck().new_code(),
+        "deck_revoke": lambda: api.deck().revoke(),
     }

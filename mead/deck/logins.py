@@ -1,7 +1,7 @@
 """How a device gets a token of its own: a code that somebody hands over, and what it becomes.
 
-The operator makes a code (`flask mead deck link`, `make run`); whoever sends it first gets an access
-token.  Only digests are kept, so the file gives nobody access:
+The operator makes a code (`flask mead deck link`, `make run`); whoever sends it first gets an
+access token.  Only digests are kept, so the file gives nobody access:
 
     {"codes": {digest: expires at}, "tokens": {digest: expires at}}     times in seconds since 1970
 
@@ -46,9 +46,7 @@ class Login(NamedTuple):
 class Logins:
     """The codes and the access tokens of one deck.  Every call may be made from any greenlet."""
 
-    def __init__(
-        self, file: PrivateFile | None, clock: Callable[[], float] = time.time
-    ) -> None:
+    def __init__(self, file: PrivateFile | None, clock: Callable[[], float] = time.time) -> None:
         """`file` is None without a storage directory: nothing then outlives the process.
 
         A file that cannot be read as such lets nobody in.  Raises PersistenceError.

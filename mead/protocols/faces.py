@@ -62,8 +62,18 @@ class SessionAPI(Protocol):
     def session_usage(self, session_id: str) -> dict[str, Any]: ...
 
 
+class DeckAccess(Protocol):
+    """Who may come to the deck."""
+
+    def new_code(self) -> str: ...
+
+    def revoke(self) -> int: ...
+
+
 class OperatorAPI(SessionAPI, Protocol):
     """The calls that only the operator's own commands make, beside those of SessionAPI."""
+
+    def deck(self) -> DeckAccess: ...
 
     def status(self) -> dict[str, Any]: ...
 

@@ -5,6 +5,7 @@
     <id>.log.cut-<time>        a torn tail that was cut off
     <id>.log.damaged-<time>    a damaged log as it was before a repair
     <id>.events..., <id>.title what the deck keeps of the same session
+    deck-logins.json           digests of login codes and access tokens
 
 Every name that belongs to a session begins with its id and a full stop, and only an id that
 `ids.is_uuid4` accepts becomes a name.  Source: SPEC section 3.

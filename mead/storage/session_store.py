@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator
 from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, Final, TypeVar
 
 from mead.actors.green import pause
 from mead.actors.tasks import Task, TaskSupervisor, wait_all
@@ -28,6 +28,7 @@ from mead.storage.faults import refused
 from mead.storage.files import closing, scan
 from mead.storage.journal_file import open_journal, renew_journal
 from mead.storage.log import RecordLog
+from mead.storage.private_file import PrivateFile
 from mead.storage.repair import repair_log
 from mead.storage.syncer import Syncer
 from mead.storage.turn_events import TurnFold
@@ -37,6 +38,8 @@ from mead.turn import Turn
 Value = TypeVar("Value")
 
 log = logging.getLogger(__name__)
+
+LOGINS_NAME: Final = "deck-logins.json"
 
 
 class FileStore:
@@ -138,6 +141,10 @@ class FileStore:
     def event_files(self) -> EventFiles:
         """What the deck keeps beside the conversations."""
         return EventFiles(self._disk, self._directory, self._policy, self._syncer)
+
+    def logins_file(self) -> PrivateFile:
+        """What the deck keeps of codes and access tokens: digests alone."""
+        return PrivateFile(self._disk, self._directory / LOGINS_NAME)
 
     def close(self) -> None:
         """Close every log that is open, end the syncer and the disk's threads.

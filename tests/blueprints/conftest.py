@@ -5,6 +5,7 @@ import pytest
 
 from blueprints.guards import Access, access
 from mead.config import Settings
+from mead.errors import SessionStopped
 from tests.helpers.server import DECK_TOKEN, MCP_TOKEN
 from wsgi import create_app
 
@@ -26,6 +27,9 @@ class StandIn:
 
     def on_end(self, callback: Any) -> None:
         self.watchers.append(callback)
+
+    def deck(self) -> None:
+        raise SessionStopped
 
     def status(self) -> dict[str, Any]:
         return {"ready": self.ready, "sessions": self.sessions, "turns": self.turns}
