@@ -11,7 +11,7 @@ import pytest
 from mead.errors import PersistenceError
 from mead.ledger.journal import Journal
 from mead.ledger.totals import Totals
-from mead.storage.journal_file import JOURNAL_NAME, open_journal
+from mead.storage.journal_file import JOURNAL_NAME, open_journal, renew_journal
 from tests.storage.simulated import SimulatedDisk
 
 DIRECTORY = Path("/simulated")
@@ -46,7 +46,14 @@ def shown(totals: Totals) -> object:
 def opened(disk: SimulatedDisk) -> tuple[Journal, Totals]:
     totals = Totals()
     records = open_journal(disk, DIRECTORY, totals.apply, totals.clear)
-    return Journal(records, sync=True, maximum_bytes=6000), totals
+    journal = Journal(
+        records,
+        sync=True,
+        maximum_bytes=6000,
+        renew=lambda: renew_journal(disk, DIRECTORY),
+        appended=lambda _: None,
+    )
+    return journal, totals
 
 
 class MiscountedTurn(AssertionError):
