@@ -1,5 +1,7 @@
 """The hub and servers over HTTP, on real sockets."""
 
+from dataclasses import replace
+
 import gevent
 import pytest
 
@@ -506,3 +508,66 @@ def test_a_connection_that_the_server_has_closed_carries_no_call():
         for _ in range(30):
             assert says(hub)
             fake.hang_up()
+
+
+# -- a tool that wants input first (modern) --------------------------------------------------------
+
+
+def _wants(**more):
+    return {"resultType": "input_required", **more}
+
+
+ASKS = {"name": {"method": "elicitation/create", "params": {"message": "Who are you?"}}}
+
+
+def test_what_a_person_would_be_asked_is_declined_and_the_call_goes_on():
+    fake = FakeHttp(era="modern")
+    fake.on["tools/call"] = lambda heard: (
+        None
+        if "inputResponses" in heard.message["params"]
+        else result(heard, _wants(inputRequests=ASKS, requestState="opaque"))
+    )
+    with fake.serving() as port, running(http_server(port)) as hub:
+        assert says(hub)
+        params = fake.last("tools/call").message["params"]
+        assert params["inputResponses"] == {"name": {"action": "decline"}}
+        assert params["requestState"] == "opaque"
+        assert params["arguments"] == {"text": "hello"}
+
+
+def test_a_call_that_only_has_to_wait_is_sent_again_with_its_state():
+    fake = FakeHttp(era="modern")
+    fake.on["tools/call"] = lambda heard: (
+        None
+        if "requestState" in heard.message["params"]
+        else result(heard, _wants(requestState="later"))
+    )
+    with fake.serving() as port, running(http_server(port)) as hub:
+        assert says(hub)
+        assert "inputResponses" not in fake.last("tools/call").message["params"]
+
+
+@pytest.mark.parametrize(
+    ("asks", "times"), [({"x": {"method": "sampling/createMessage"}}, 1), (ASKS, 10)]
+)
+def test_a_tool_that_cannot_be_satisfied_fails_clearly(asks, times):
+    fake = FakeHttp(era="modern")
+    fake.on["tools/call"] = lambda heard: result(heard, _wants(inputRequests=asks))
+    with fake.serving() as port, running(http_server(port)) as hub:
+        outcome = call(hub, "echo")
+        assert outcome.is_error
+        assert outcome.text.startswith("input_required")
+        assert fake.calls().count("tools/call") == times
+
+
+def test_a_list_whose_time_has_run_out_is_read_again_when_a_turn_looks():
+    fake = FakeHttp(era="modern", echo={})
+    with fake.serving() as port, running(http_server(port)) as hub:
+        fake.tools["big"] = {}
+        hub.tools_for(None)
+        assert fake.calls().count("tools/list") == 1
+        line = hub._catalog.line("fake")
+        assert line.stale_at is None  # this server gave its list no time
+        hub._catalog.publish("fake", replace(line, stale_at=0.0))
+        hub.tools_for(None)
+        eventually(lambda: "big" in [tool.tool for tool in hub.tools_for(None)])
