@@ -1,5 +1,6 @@
 """The deck's page at `/deck/`: files for anyone, because they hold no secret."""
 
+from functools import cache
 from pathlib import Path
 from typing import Final
 
@@ -15,7 +16,7 @@ FOLDER: Final = Path(__file__).parent / "static" / "deck"
 def page_blueprint(folder: Path = FOLDER) -> Blueprint:
     """A route for each file: what is no file is a 404 whatever the method.  Blocks on: disk."""
     blueprint = Blueprint("deck_page", __name__)
-    page = StaticPage(folder)
+    page = _read(folder)
 
     @access(Access.OPEN)
     def files() -> Response:
@@ -30,3 +31,9 @@ def page_blueprint(folder: Path = FOLDER) -> Blueprint:
     for path in ("", *page.paths):
         blueprint.add_url_rule(ROOT + path, view_func=files, methods=["GET"])
     return blueprint
+
+
+@cache
+def _read(folder: Path) -> StaticPage:
+    """Once in a process, however many applications it makes."""
+    return StaticPage(folder)
