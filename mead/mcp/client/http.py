@@ -19,6 +19,7 @@ from mead.config import ServerSettings
 from mead.mcp.client.events import Event, EventBuffer
 from mead.mcp.client.faults import ServerFault
 from mead.mcp.client.http_session import MAXIMUM_BODY_BYTES, Answer, HttpSession
+from mead.mcp.client.http_stream import Stream, addressed, answers, messages_in
 from mead.mcp.client.offers import header_value
 from mead.mcp.client.transport import NO_HEADERS, Sink
 from mead.mcp.client.versions import is_modern
@@ -30,19 +31,12 @@ from mead.mcp.jsonrpc import (
     Notification,
     NotJson,
     Request,
-    Response,
     decode_each,
     encode,
     object_or_empty,
 )
 
 log = logging.getLogger(__name__)
-
-RETRY_MS: Final = 1000
-"""Before a stream is taken up again, when the server has not said."""
-LONGEST_RETRY_MS: Final = 30_000
-RESUMES: Final = 2
-"""Attempts in a row that bring nothing; as the official clients."""
 
 ERRAND_SILENCE_MS: Final = 5000
 """For an answer to a notification, a reply or a DELETE; nobody depends on it."""
@@ -151,7 +145,7 @@ class HttpTransport:
         own = self._headers(request)
         open_ended = request.method == _OPEN_ENDED
         silence_ms = STREAM_SILENCE_MS if open_ended else self._silence_ms
-        stream = _Stream(request.id, None if open_ended else MAXIMUM_BODY_BYTES)
+        stream = Stream(request.id, None if open_ended else MAXIMUM_BODY_BYTES)
         with self._http.ask("POST", {**own, **headers}, body, silence_ms=silence_ms) as answer:
             if answer.status != 200:
                 self._refused(sink, request, answer)
@@ -183,9 +177,9 @@ class HttpTransport:
         if answer.media_type != "application/json":
             raise ServerFault("bad_response", "the answer is neither JSON nor a stream of events")
         answered = False
-        for message in _messages(answer.body()):
-            message = _addressed(message, request.id)
-            answered |= _answers(message, request.id)
+        for message in messages_in(answer.body()):
+            message = addressed(message, request.id)
+            answered |= answers(message, request.id)
             sink.received(message)
         if not answered:
             raise ServerFault("bad_response", "the answer is for another request")
@@ -204,9 +198,9 @@ class HttpTransport:
         ):
             self._forgotten = True
             raise ServerFault("unknown_session", "the server has forgotten the session")
-        for message in _messages(body) if body else ():
+        for message in messages_in(body) if body else ():
             if isinstance(message, Failure):
-                sink.received(_addressed(message, request.id))
+                sink.received(addressed(message, request.id))
                 return
         if status >= 500:
             raise ServerFault("server_error", f"the server answered HTTP {status}")
@@ -214,7 +208,7 @@ class HttpTransport:
 
     # -- streams -----------------------------------------------------------------------------------
 
-    def _follow(self, sink: Sink, answer: Answer, stream: "_Stream") -> bool:
+    def _follow(self, sink: Sink, answer: Answer, stream: Stream) -> bool:
         """Hand on what a stream says; whether the awaited answer was in it.
 
         A stream that breaks just ends.  Raises ServerFault for one that cannot be read.
@@ -230,7 +224,7 @@ class HttpTransport:
                 raise
         return self._hand_on(sink, buffer.flush(), stream)
 
-    def _hand_on(self, sink: Sink, events: list[Event], stream: "_Stream") -> bool:
+    def _hand_on(self, sink: Sink, events: list[Event], stream: Stream) -> bool:
         done = False
         for event in events:
             stream.note(event)
@@ -242,11 +236,11 @@ class HttpTransport:
                 self.noise += 1
                 continue
             for message in messages:
-                done |= _answers(message, stream.awaited)
+                done |= answers(message, stream.awaited)
                 sink.received(message)
         return done
 
-    def _resume(self, sink: Sink, stream: "_Stream") -> None:
+    def _resume(self, sink: Sink, stream: Stream) -> None:
         """Take up a stream that broke, behind its last event.  Raises ServerFault."""
         lost = ServerFault("connection_lost", "the stream ended before the answer")
         if self._modern:
@@ -268,7 +262,7 @@ class HttpTransport:
 
     def _stand(self, sink: Sink) -> None:
         """In a task: the standing GET stream of a legacy server, for as long as it has one."""
-        stream = _Stream(None, None)
+        stream = Stream(None, None)
         stream.note(Event("", ""))
         while stream.may_resume():
             headers = {**self._headers(), **_STREAM}
@@ -305,50 +299,3 @@ class HttpTransport:
     def _delete(self) -> None:
         with self._http.ask("DELETE", self._headers(), silence_ms=ERRAND_SILENCE_MS) as answer:
             answer.drain()
-
-
-class _Stream:
-    """How far a stream of events was read."""
-
-    def __init__(self, awaited: Id | None, limit: int | None) -> None:
-        self.awaited = awaited
-        """The request whose answer ends it; None for one without end."""
-        self.limit = limit
-        self.last_id: str | None = None
-        self.retry_ms: float = RETRY_MS
-        self._in_vain = 0
-
-    def note(self, event: Event) -> None:
-        """An event came."""
-        self._in_vain = 0
-        if event.id is not None:
-            self.last_id = event.id
-        if event.retry_ms is not None:
-            self.retry_ms = min(event.retry_ms, LONGEST_RETRY_MS)
-
-    def opened(self) -> None:
-        """It stands; that is worth another try after it breaks."""
-        self._in_vain = 0
-
-    def may_resume(self) -> bool:
-        """Count an attempt; False when too many in a row brought nothing."""
-        self._in_vain += 1
-        return self.last_id is not None and self._in_vain <= RESUMES
-
-
-def _messages(body: bytes) -> list[Message]:
-    try:
-        return decode_each(body)
-    except Malformed:
-        raise ServerFault("bad_response", "the answer is not JSON-RPC") from None
-
-
-def _addressed(message: Message, request_id: Id) -> Message:
-    """An error that was sent without an id (the request could not be read) is this request's."""
-    if isinstance(message, Failure):
-        return Failure(request_id, message.error)
-    return message
-
-
-def _answers(message: Message, request_id: Id | None) -> bool:
-    return isinstance(message, Response | Failure) and message.id == request_id

@@ -7,14 +7,12 @@ because forking a process of 1.5 GB holds the hub for 100 ms.  Nothing here bloc
 import fcntl
 import json
 import os
-import shutil
 import signal
 import socket
 import sys
 from collections import deque
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from contextlib import suppress
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Final, cast
 
@@ -23,6 +21,7 @@ from gevent import monkey
 from gevent.event import Event
 
 import mead.mcp.client
+from mead.mcp.client.command import Command
 from mead.mcp.client.faults import ServerFault
 
 READ_BYTES: Final = 65536
@@ -44,9 +43,6 @@ START_MS: Final = 10_000
 STOP_MS: Final = 5000
 """A little more than the launcher's own KILL_AFTER_S."""
 
-INHERITED: Final = ("PATH", "HOME", "LOGNAME", "SHELL", "TERM", "USER", "LANG")
-"""All that a server gets of Mead's environment.  Source: SPEC section 7."""
-
 _LAUNCHER: Final = str(Path(mead.mcp.client.__path__[0]) / "launcher.py")
 _close: Final = cast("Callable[[int], None]", monkey.get_original("os", "close"))
 """gevent's own puts the closing off until its loop turns next: a server would wait for the end of
@@ -54,31 +50,6 @@ its input.  None of these descriptors is watched when it is closed."""
 
 _LOWEST_FD: Final = 10
 """Our ends lie above the four descriptors that the launcher gets, so that none is overwritten."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Command:
-    """What to run, and how."""
-
-    command: str
-    arguments: tuple[str, ...]
-    environment: Mapping[str, str] = field(repr=False)
-    """All of it."""
-    directory: Path | None
-
-    def path(self) -> str:
-        """The file to execute.  Raises ServerFault."""
-        if "/" in self.command:
-            return str(Path(self.directory or Path.cwd()) / self.command)
-        found = shutil.which(self.command, path=self.environment.get("PATH", os.defpath))
-        if found is None:
-            raise ServerFault("cannot_start", f"there is no command {self.command!r}")
-        return found
-
-
-def environment(own: Mapping[str, str], given: Mapping[str, str]) -> dict[str, str]:
-    """The environment of a server: a few names of our `own`, and what the configuration gives."""
-    return {**{name: own[name] for name in INHERITED if name in own}, **given}
 
 
 class Pipe:

@@ -10,10 +10,11 @@ from typing import Final
 from mead.actors.exits import Outcome
 from mead.actors.tasks import Task, TaskSupervisor, kill_all
 from mead.config import ServerSettings
+from mead.mcp.client.command import Command, environment
 from mead.mcp.client.faults import ServerFault
 from mead.mcp.client.lines import LineBuffer, Oversize
 from mead.mcp.client.stderr_log import StderrLog
-from mead.mcp.client.stdio import Child, Command, environment
+from mead.mcp.client.stdio import Child
 from mead.mcp.client.transport import NO_HEADERS, Sink
 from mead.mcp.jsonrpc import Id, Malformed, Message, Notification, NotJson, decode_each, encode
 

@@ -8,7 +8,7 @@ import gevent
 import psutil
 import pytest
 
-from mead.mcp.client.stdio import INHERITED
+from mead.mcp.client.command import INHERITED
 from tests.helpers.mcp_settings import (
     fake_server,
     launcher_pid,
