@@ -1,34 +1,48 @@
 """The event log without a storage directory: bounded, and gone with the process.
 
-When there are more events than the limit, the oldest whole turns go.  A running turn that is longer
-by itself has its oldest deltas joined: one text.delta then stands for several, and says so with
-`first_sequence`, the sequence of the first of them; its own sequence is that of the last.
+When there are more events than the limit, the oldest whole turns go.  Of a running turn that is
+longer by itself the oldest deltas are kept as one text, and taken apart again when they are read:
+a device is sent each of them under its own sequence, so it need not know.
 """
 
 from array import array
 from bisect import bisect_left
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any, Final
+from datetime import UTC, datetime, timedelta
+from typing import Final
 
 from mead.deck.builders import DELTA_BYTES
 from mead.deck.event_log import Overtaken
 from mead.deck.events import Event
 from mead.deck.state import DeckState
 from mead.ids import new_uuid
+from mead.turn import iso_ms
 
 READ_EVENTS: Final = 64
-"""Given to a replay at once."""
+"""Given to a replay at once, about."""
+
+_EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
+_MS: Final = timedelta(milliseconds=1)
+
+
+@dataclass(slots=True)
+class _Deltas:
+    """What is left of each delta that was joined."""
+
+    lengths: "array[int]"
+    """Its characters."""
+    times: "array[int]"
+    """Its `at`, in milliseconds since 1970."""
 
 
 @dataclass(slots=True)
 class _Entry:
-    """One event, or deltas that were joined."""
+    """One event, or deltas that were joined into it."""
 
     event: Event
     data: bytes
-    lengths: "array[int] | None" = None
-    """The characters of each delta that was joined."""
+    deltas: _Deltas | None = None
 
     @property
     def sequence(self) -> int:
@@ -37,15 +51,23 @@ class _Entry:
     @property
     def first(self) -> int:
         """The sequence of the first event that it stands for."""
-        return self.sequence if self.lengths is None else self.sequence - len(self.lengths) + 1
+        return (
+            self.sequence if self.deltas is None else self.sequence - len(self.deltas.lengths) + 1
+        )
 
-    def beyond(self, sequence: int) -> bytes:
-        """The event as a client is sent it that has everything before `sequence`."""
-        if self.lengths is None or sequence <= self.first:
-            return self.data
-        seen = sequence - self.first
-        text = self.event.payload["text"][sum(self.lengths[:seen]) :]
-        return _delta(self.event, text, len(self.lengths) - seen).encode()
+    def beyond(self, sequence: int) -> list[bytes]:
+        """The events that it stands for, from that sequence on, as they are sent."""
+        if self.deltas is None:
+            return [self.data]
+        found: list[bytes] = []
+        payload, at = self.event.payload, 0
+        for place, length in enumerate(self.deltas.lengths, start=self.first):
+            if place >= sequence:
+                part = {"turn_id": payload["turn_id"], "text": payload["text"][at : at + length]}
+                time = iso_ms(_EPOCH + self.deltas.times[place - self.first] * _MS)
+                found.append(Event("text.delta", place, time, part).encode())
+            at += length
+        return found
 
 
 class MemoryEventLog:
@@ -121,7 +143,7 @@ class MemoryEventReader:
             entry = self._entries[self._place]
             if entry.first > self._next:
                 raise Overtaken
-            found.append(entry.beyond(self._next))
+            found += entry.beyond(self._next)
             self._next = entry.sequence + 1
             self._place += 1
         return found
@@ -168,17 +190,17 @@ def _same_turn(left: _Entry, right: _Entry) -> bool:
 def _join(entries: Sequence[_Entry]) -> _Entry:
     if len(entries) == 1:
         return entries[0]
-    lengths = array("I")
+    deltas = _Deltas(array("I"), array("q"))
     for entry in entries:
-        lengths.extend(entry.lengths or [len(entry.event.payload["text"])])
+        known = entry.deltas or _delta_of(entry.event)
+        deltas.lengths.extend(known.lengths)
+        deltas.times.extend(known.times)
+    last = entries[-1].event
     text = "".join(entry.event.payload["text"] for entry in entries)
-    event = _delta(entries[-1].event, text, len(lengths))
-    return _Entry(event, event.encode(), lengths)
+    event = last._replace(payload={"turn_id": last.payload["turn_id"], "text": text})
+    return _Entry(event, b"", deltas)
 
 
-def _delta(last: Event, text: str, count: int) -> Event:
-    """A delta that stands for `count` of them, of which `last` is the last."""
-    payload: dict[str, Any] = {"turn_id": last.payload["turn_id"], "text": text}
-    if count > 1:
-        payload["first_sequence"] = last.sequence - count + 1
-    return last._replace(payload=payload)
+def _delta_of(event: Event) -> _Deltas:
+    at_ms = (datetime.fromisoformat(event.at) - _EPOCH) // _MS
+    return _Deltas(array("I", [len(event.payload["text"])]), array("q", [at_ms]))

@@ -92,6 +92,16 @@ def test_what_is_read_is_what_was_written(files):
         assert log.reader(0).read(len(events)) == [event.encode() for event in events]
 
 
+def test_a_reader_gives_nothing_beyond_what_it_is_asked_for(files):
+    with opened(files, new_session_id()) as (log, state):
+        write(log, state, Story(5).events(2))
+        reader = log.reader(1)
+        assert [sequence_of(event) for event in reader.read(4)] == [2, 3, 4]
+        assert reader.position == 4
+        assert not reader.read(4)
+        reader.close()
+
+
 @given(st.integers(0, 2**32), st.integers(0, 100), st.lists(st.integers(1, 60), max_size=5))
 @settings(max_examples=15)
 def test_a_replay_may_start_anywhere_and_be_left_and_taken_up_again(
