@@ -65,6 +65,7 @@ class Parts:
         self.calls = TaskSupervisor("calls")
         """Calls that go on when their caller is killed."""
         self._held = ExitStack()
+        self._lock: lock.DirectoryLock | None = None
         self._providers: dict[Route, Provider] = {
             slot: build_provider(slot, chosen) for slot, chosen in settings.router.slots.items()
         }
@@ -121,6 +122,11 @@ class Parts:
         """Stop the tree and let go of the storage directory.  See Mead.stop."""
         self._held.close()
 
+    @property
+    def keeps(self) -> bool:
+        """Whether what is written will be found: the storage directory is still in its place."""
+        return self._lock is None or self._lock.intact
+
     def compact_stopped(self, session_id: str) -> tuple[int, int]:
         """Compact a conversation that does not run.  See Mead.compact_session."""
         turn_log = self.store.open(session_id)
@@ -135,7 +141,7 @@ class Parts:
         storage = self._settings.storage
         if storage.directory is None:
             return MemoryStore()
-        held.enter_context(lock.acquire(storage.directory, lock_wait_ms / 1000))
+        self._lock = held.enter_context(lock.acquire(storage.directory, lock_wait_ms / 1000))
         store = FileStore(storage)
         held.callback(store.close)
         return store

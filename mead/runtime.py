@@ -107,7 +107,7 @@ class Runtime:
         """Whether it takes turns, and how much it holds: numbers only, for health and metrics."""
         pool = self._parts.tree.sessions if self._started else None
         return {
-            "ready": pool is not None,
+            "ready": pool is not None and self._parts.keeps,
             "sessions": 0 if pool is None else len(pool),
             "turns": self._parts.tree.running_turns if self._started else 0,
         }

@@ -12,6 +12,8 @@ Every name that belongs to a session begins with its id and a full stop, and onl
 """
 
 import logging
+import os
+import stat
 from pathlib import Path
 from tempfile import TemporaryFile
 from typing import Final
@@ -47,7 +49,13 @@ def prepare_directory(directory: Path) -> None:
     """
     try:
         directory.mkdir(mode=DIRECTORY_MODE, parents=True, exist_ok=True)
-        mode = directory.stat().st_mode & 0o777
+        found = directory.stat()
+        if found.st_mode & stat.S_ISVTX or found.st_uid != os.geteuid():
+            raise PersistenceError(
+                "storage.directory is shared with others (as /tmp is) or not this user's: name a"
+                " directory of its own"
+            )
+        mode = found.st_mode & 0o777
         if mode != DIRECTORY_MODE:
             directory.chmod(DIRECTORY_MODE)
             log.warning("storage.directory had mode %04o; it is now %04o", mode, DIRECTORY_MODE)

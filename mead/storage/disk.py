@@ -11,6 +11,7 @@ with one hop through `gevent.threadpool` for every job this doubles the syncs pe
 sessions.  Threads are started as they are needed, so a runtime that writes nothing has none.
 """
 
+import errno
 import os
 import stat
 from _queue import SimpleQueue
@@ -136,6 +137,8 @@ class RealFile:
 
     def sync(self) -> None:
         os.fsync(self._fd)
+        if os.fstat(self._fd).st_nlink == 0:  # removed from under us: nobody will find it again
+            raise OSError(errno.ESTALE, os.strerror(errno.ESTALE))
 
     def close(self) -> None:
         fd, self._fd = self._fd, -1
@@ -156,7 +159,7 @@ class RealDisk:
         self._threads = DiskThreads(threads)
 
     def open(self, path: Path, mode: OpenMode) -> RealFile:
-        return RealFile(os.open(path, _FLAGS[mode] | os.O_CLOEXEC, FILE_MODE))
+        return RealFile(os.open(path, _FLAGS[mode] | os.O_CLOEXEC | os.O_NOFOLLOW, FILE_MODE))
 
     def rename(self, old: Path, new: Path) -> None:
         os.rename(old, new)

@@ -28,8 +28,17 @@ POLL_MS: Final = 100
 class DirectoryLock:
     """A lock that is held.  A context manager; `release` may be called twice."""
 
-    def __init__(self, descriptor: int) -> None:
+    def __init__(self, descriptor: int, path: Path) -> None:
         self._descriptor = descriptor
+        self._path = path
+
+    @property
+    def intact(self) -> bool:
+        """Whether the directory still holds this lock: it may have been removed or replaced."""
+        try:
+            return os.path.samestat(os.fstat(self._descriptor), self._path.lstat())
+        except OSError:
+            return False
 
     def release(self) -> None:
         """Let another process have the directory."""
@@ -61,13 +70,12 @@ def acquire(
             "storage.directory is on a Heroku dyno, whose disk is wiped at least once a day:"
             " conversations and usage will not outlive that"
         )
+    path = directory / LOCK_NAME
     try:
-        descriptor = os.open(
-            directory / LOCK_NAME, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, FILE_MODE
-        )
+        descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW, FILE_MODE)
     except OSError as error:
         raise refused(error) from None
-    lock = DirectoryLock(descriptor)
+    lock = DirectoryLock(descriptor, path)
     try:
         _wait_for(descriptor, directory, wait_s * 1000, on_wait)
     except BaseException:
@@ -93,6 +101,7 @@ def holder(directory: Path) -> int | None:
 
     Raises PersistenceError.
     """
+    path = directory / LOCK_NAME
     try:
         descriptor = os.open(directory / LOCK_NAME, os.O_RDONLY | os.O_CLOEXEC)
     except FileNotFoundError:

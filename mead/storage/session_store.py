@@ -109,7 +109,7 @@ class FileStore:
         found = [(entry, name) for entry in listed if (name := session_of(entry.name)) is not None]
         found.sort(key=_newest_first)
         return (
-            StoredSession(session_id=name, updated_at=datetime.fromtimestamp(entry.modified, UTC))
+            StoredSession(session_id=name, updated_at=_moment(entry.modified))
             for entry, name in found
         )
 
@@ -216,3 +216,11 @@ def _open_if_there(disk: Disk, path: Path) -> DiskFile | None:
 def _newest_first(row: tuple[FileEntry, Any]) -> tuple[float, str]:
     entry, _ = row
     return -entry.modified, entry.name
+
+
+def _moment(seconds: float) -> datetime:
+    """The time, or the nearest that a datetime can be: a file may have any time at all."""
+    try:
+        return datetime.fromtimestamp(seconds, UTC)
+    except (ValueError, OverflowError, OSError):
+        return (datetime.max if seconds > 0 else datetime.min).replace(tzinfo=UTC, microsecond=0)
