@@ -2,6 +2,7 @@
 
 import json
 import sys
+import threading
 from time import sleep
 from typing import Any, Final
 
@@ -27,19 +28,23 @@ def answer(method: str, params: dict[str, Any]) -> dict[str, Any]:
     return {"content": [{"type": "text", "text": tool_result(params["name"], arguments)}]}
 
 
+def reply(message: dict[str, Any], lock: threading.Lock) -> None:
+    body: dict[str, Any] = {"jsonrpc": "2.0", "id": message["id"]}
+    if message["method"] in ("initialize", "tools/list", "tools/call"):
+        body["result"] = answer(message["method"], message.get("params", {}))
+    else:
+        body["error"] = {"code": -32601, "message": "unknown method"}
+    with lock:
+        sys.stdout.write(json.dumps(body) + "\n")
+        sys.stdout.flush()
+
+
 def main() -> None:
+    lock = threading.Lock()
     for line in sys.stdin:
         message = json.loads(line)
-        if "id" not in message:
-            continue
-        known = message["method"] in ("initialize", "tools/list", "tools/call")
-        reply: dict[str, Any] = {"jsonrpc": "2.0", "id": message["id"]}
-        if known:
-            reply["result"] = answer(message["method"], message.get("params", {}))
-        else:
-            reply["error"] = {"code": -32601, "message": "unknown method"}
-        sys.stdout.write(json.dumps(reply) + "\n")
-        sys.stdout.flush()
+        if "id" in message:  # a call that sleeps keeps no other waiting
+            threading.Thread(target=reply, args=(message, lock), daemon=True).start()
 
 
 if __name__ == "__main__":

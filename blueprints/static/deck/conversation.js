@@ -90,11 +90,14 @@ export class Conversation {
   requests = () => openRequests(this.state);
 
   async fetchOlder() {
-    const first = [...this.state.turns.keys()][0] ?? null;
-    const { turns } = await this.api.history(this.sessionId, { limit: HISTORY_STEP, before: first });
-    const rows = turns.filter((turn) => turn.status !== "running");
-    const added = prependHistory(this.state, inOrder(rows));
-    if (turns.length < HISTORY_STEP || added === 0) this.state.hasOlder = false;
+    // A prompt that never ran is in no history, so nothing stands before it there.
+    const first = [...this.state.turns.values()].find((turn) => turn.startedAt !== null)?.id ?? null;
+    const { turns, next_before: next } = await this.api.history(this.sessionId, {
+      limit: HISTORY_STEP,
+      before: first,
+    });
+    prependHistory(this.state, turns.filter((turn) => turn.status !== "running"));
+    this.state.hasOlder = Boolean(next);
   }
 
   // -- what the server says ------------------------------------------------------------------------
@@ -170,7 +173,3 @@ export class Conversation {
 
   textOf = (turnId) => textOf(this.state.turns.get(turnId));
 }
-
-// The history may give the newest first or last; the transcript goes from old to new.
-const inOrder = (rows) =>
-  [...rows].sort((a, b) => Date.parse(a.started_at) - Date.parse(b.started_at));

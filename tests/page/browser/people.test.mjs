@@ -43,6 +43,7 @@ const STATES = {
     await page.locator(".slots li").first().waitFor();
   },
   async answer(page) {
+    await page.locator(".composer select").selectOption("local");
     await send(page, "code please");
     const turn = await ended(page);
     await turn.locator(".hljs-keyword").first().waitFor();
@@ -124,6 +125,7 @@ test("Brazilian Portuguese, chosen by the browser and kept by the setting", asyn
   const page = await openPage(browser, server.address, { locale: "pt-BR" });
   await page.getByText("Em que você está pensando?").waitFor();
   assert.equal(await page.evaluate(() => document.documentElement.lang), "pt-BR");
+  await page.locator(".composer select").selectOption("local");
   await send(page, "code please");
   const turn = await ended(page);
   assert.match(await turn.innerText(), /Ficou nesta máquina[\s\S]*41 enviados, 212 recebidos/);

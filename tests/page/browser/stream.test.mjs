@@ -17,6 +17,7 @@ after(async () => {
 
 test("an answer arrives as Markdown, with where it went", async () => {
   const page = await openPage(browser, server.address);
+  await page.locator(".composer select").selectOption("local");
   await send(page, "code please");
   const turn = await ended(page);
   await turn.locator("pre .hljs-keyword").first().waitFor();
@@ -88,7 +89,7 @@ test("queued prompts can be cancelled and edited, a full queue gives the text ba
   await until(async () => (await page.locator(".queue li").count()) === 2);
   await page.locator(".queue li", { hasText: "third" }).getByRole("button", { name: "Edit" }).click();
   await until(async () => (await page.locator("#composer-text").inputValue()) === "third");
-  assert.equal(await page.locator(".queue li").count(), 1);
+  await until(async () => (await page.locator(".queue li").count()) === 1);
   await page.getByRole("button", { name: "Stop", exact: true }).click();
   await page.context().close();
 });

@@ -283,6 +283,8 @@ const CHANGES = {
   "choice.requested": requested,
   "permission.resolved"(state, payload, at, isNew) {
     if (isNew && payload.remember) state.remembered.add(payload.remember);
+    const call = state.calls.get(state.requests.get(payload.request_id)?.callId);
+    if (call) call.startedAt = at; // the time that a person took is not the tool's
     return resolved(state, payload, isNew);
   },
   "choice.resolved": (state, payload, at, isNew) => resolved(state, payload, isNew),

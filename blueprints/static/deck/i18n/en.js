@@ -194,6 +194,7 @@ export default {
   moreTime: "More time",
   clockPaused: "The turn's clock is paused.",
   timeLeft: (left) => `${left} left to answer.`,
+  tooSoon: "Not taken: this had just appeared or moved. Press again.",
   answerSent: "Answer sent\u2026",
   answerWhenLive: "You can answer once the connection is back.",
   "outcome.allow_once": "Allowed once.",

@@ -193,6 +193,7 @@ export default {
   moreTime: "Mais tempo",
   clockPaused: "O relógio do turno está parado.",
   timeLeft: (left) => `Faltam ${left} para responder.`,
+  tooSoon: "Não valeu: isto acabou de aparecer ou de se mover. Pressione de novo.",
   answerSent: "Resposta enviada\u2026",
   answerWhenLive: "Você poderá responder quando a conexão voltar.",
   "outcome.allow_once": "Permitido uma vez.",

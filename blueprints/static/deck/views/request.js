@@ -104,7 +104,8 @@ export class RequestCard {
 
   #waitingText() {
     if (!this.context.isLive()) return t("answerWhenLive");
-    return this.sent ? t("answerSent") : "";
+    if (this.sent) return t("answerSent");
+    return this.tooSoon ? t("tooSoon") : "";
   }
 
   #head() {
@@ -161,7 +162,10 @@ export class RequestCard {
         class: kind,
         dir: "auto",
         onclick: (event) => {
-          if (this.armed.accepts(event) && this.context.isLive() && !this.sent) act();
+          if (!this.context.isLive() || this.sent) return;
+          this.tooSoon = !this.armed.accepts(event); // told: silence would look like a broken button
+          if (this.tooSoon) this.update();
+          else act();
         },
       },
       label,

@@ -43,7 +43,7 @@ export class Settings {
       <fieldset ?disabled=${!isLive}>
         <legend>${t("policyLegend")}</legend>
         ${POLICY_LEVELS.map(
-          (level) => html`<label class="choice">
+          (level) => html`<label class="option-row">
             <input type="radio" name="policy" .checked=${level === policyLevel} @change=${() => this.actions.policy(level)} />
             <span><strong>${t(`policy.${level}`)}</strong><span class="meta">${t(`policyMeans.${level}`)}</span></span>
           </label>`,
