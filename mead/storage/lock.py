@@ -103,12 +103,12 @@ def holder(directory: Path) -> int | None:
     """
     path = directory / LOCK_NAME
     try:
-        descriptor = os.open(directory / LOCK_NAME, os.O_RDONLY | os.O_CLOEXEC)
+        descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
     except FileNotFoundError:
         return None
     except OSError as error:
         raise refused(error) from None
-    with DirectoryLock(descriptor):
+    with DirectoryLock(descriptor, path):
         return None if _try_lock(descriptor, fcntl.LOCK_SH) else _pid_in(descriptor)
 
 
