@@ -13,7 +13,6 @@ from gunicorn.http.errors import (
     LimitRequestHeaders,
     LimitRequestLine,
     ParseException,
-    UnsupportedTransferCoding,
 )
 from gunicorn.http.message import Request
 from gunicorn.http.parser import RequestParser
@@ -57,7 +56,6 @@ _STATUS: Final[dict[type[Exception], str]] = {
     LimitRequestHeaders: "431 Request Header Fields Too Large",
     ExpectationFailed: "417 Expectation Failed",
     ForbiddenProxyRequest: "403 Forbidden",
-    UnsupportedTransferCoding: "501 Not Implemented",
 }
 
 

@@ -228,7 +228,7 @@ def test_a_broken_chunk_is_a_bad_request(quick):
         (b"GET / HTTP/1.1\r\nHost: a\r\nX: " + b"a" * 9000 + b"\r\n\r\n", 431),
         (b"GET / HTTP/1.1\r\nHost: a\r\nExpect: the-secret\r\n\r\n", 417),
         (post(b"0\r\n\r\n", b"Content-Length: 5", b"Transfer-Encoding: chunked"), 400),
-        (post(b"", b"Transfer-Encoding: the-secret"), 501),
+        (post(b"", b"Transfer-Encoding: the-secret"), 400),
     ],
 )
 def test_bytes_that_are_no_request_are_answered_without_html(quick, request_bytes, expected):
