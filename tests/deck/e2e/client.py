@@ -53,6 +53,7 @@ class Client:
 
     def connect(self, buffer: int = 0) -> Self:
         """A socket with a fresh ticket, before session.resume."""
+        self.leave()
         issued = ticket(self.server, self.session_id)
         self.session_id = issued["session_id"]
         self.socket = RawClient.open(self.server.port, buffer=buffer)
@@ -96,6 +97,7 @@ class Client:
                 self.socket.send(masked(PONG, got.data))
             elif got.opcode is CLOSE:
                 self.closed = int.from_bytes(got.data[:2], "big"), got.data[2:].decode()
+                self.socket.send(masked(CLOSE, got.data))
             else:
                 assert got.opcode is TEXT
                 return self._kept(json.loads(got.data))
