@@ -7,12 +7,17 @@ doubt goes to the cloud.  Source: SPEC section 4.
 """
 
 from dataclasses import dataclass
+from typing import Final
 
 from mead.config import ClassifierSettings
+from mead.router.code import has_code
 from mead.router.lexicon import lexicon_for
-from mead.router.request import has_code, has_control_characters, tokens
+from mead.router.request import fold, has_control_characters, resolved, tokens
 from mead.router.scan import Scan
 from mead.turn import Route
+
+MAXIMUM_GROWTH: Final = 1.5
+"""How far a prompt may grow when its compatibility forms are resolved."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,8 +38,11 @@ def classify(
     doubt = _too_much(text, turns, history_characters, settings) or _not_prose(text)
     if doubt is not None:
         return Verdict("cloud", doubt)
+    plain = resolved(text, int(MAXIMUM_GROWTH * settings.maximum_characters))
+    if plain is None:
+        return Verdict("cloud", _too_long(settings))
     lexicon = lexicon_for(settings.local_words, settings.cloud_words)
-    routine, reason = Scan(lexicon, tokens(text)).finding()
+    routine, reason = Scan(lexicon, tokens(fold(plain))).finding()
     return Verdict("local" if routine else "cloud", reason)
 
 
@@ -42,12 +50,16 @@ def _too_much(
     text: str, turns: int, history_characters: int, settings: ClassifierSettings
 ) -> str | None:
     if len(text) > settings.maximum_characters:
-        return f"input longer than {settings.maximum_characters} characters"
+        return _too_long(settings)
     if turns > settings.maximum_turns:
         return f"history of more than {settings.maximum_turns} turns"
     if history_characters > settings.maximum_history_characters:
         return f"history longer than {settings.maximum_history_characters} characters"
     return None
+
+
+def _too_long(settings: ClassifierSettings) -> str:
+    return f"input longer than {settings.maximum_characters} characters"
 
 
 def _not_prose(text: str) -> str | None:

@@ -96,6 +96,27 @@ REASONING: Final = entries("""
     que pasa si, paso a paso, ayudame, hablame, cuentame, describe, describa, xq, xque
 """)
 
+ORDERS: Final = words("""
+    explain compare contrast justify design redesign prove disprove plan debug troubleshoot decide
+    choose analyse analyze evaluate assess argue critique criticize criticise debate optimise
+    optimize refactor implement derive infer deduce solve calculate compute estimate forecast
+    predict recommend suggest advise brainstorm imagine invent compose discuss elaborate interpret
+    investigate diagnose improve consider convince persuade synthesize simulate describe weigh
+
+    explica explicar explique compara comparar justifica justificar justifique projeta projete
+    desenha desenhe prova demonstra demonstre planeia planeie planeja planeje depura depure decida
+    escolhe escolher analisa analise analisar avalia avalie avaliar argumenta argumente otimiza
+    otimize resolve resolva calcula calcule estima recomenda recomende sugere sugira discute
+    discuta elabora interpreta investiga diagnostica melhora melhore imagina inventa descreve
+    descreva
+
+    explicame expliqueme explicamelo explicalo explicanos justificalo disena disene demuestra
+    demuestre planifica planifique analiza analizar analice analizalo evalua evaluar evalue
+    optimiza resuelve resuelva predice recomienda recomiende sugiere propone aconseja mejora
+    razona describe
+""")
+"""The words of REASONING that order it; one behind given text is a doubt."""
+
 OTHER_REQUESTS: Final = words("""
     tell answer talk draw teach sing reflect generate rank rate guess name give help build develop
     comment respond reply continue complete expand extend identify determine act pretend roleplay

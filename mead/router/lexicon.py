@@ -9,7 +9,7 @@ from functools import lru_cache
 from typing import Final
 
 from mead.router.doubt_words import LOOKALIKES, NEUTRAL, REASONING
-from mead.router.request import tokens
+from mead.router.request import fold, tokens
 from mead.router.routine_words import ROUTINES
 from mead.router.routines import NOTHING, Routine
 from mead.router.words import CHAIN, OPENERS, PLAIN, POINTERS
@@ -28,12 +28,17 @@ MINIMUM_TYPO_LETTERS: Final = 5
 
 @dataclass(frozen=True, slots=True)
 class Phrase:
-    """A known phrase: what it asks for, and the words that follow its first."""
+    """A known phrase: what it asks for, and how it goes on behind its first word."""
 
     text: str
     rest: list[str]
+    """Behind the first two."""
+    length: int
+    """How many words it has."""
     reasoning: bool
     routines: tuple[Routine, ...]
+    anywhere: tuple[Routine, ...]
+    """Those of the routines that count also where no clause begins."""
 
 
 class Lexicon:
@@ -58,9 +63,10 @@ class Lexicon:
             text for text in cloud - own if len(text) >= MINIMUM_TYPO_LETTERS and text.isalpha()
         )
 
-    def phrases(self, word: str) -> tuple[Phrase, ...]:
-        """The phrases that begin with `word`, longest first."""
-        return self._phrases.get(word, ())
+    def phrases(self, word: str, following: str) -> tuple[Phrase, ...]:
+        """The phrases that begin with `word`, longest first; those of several words with both."""
+        begun = self._phrases.get(word)
+        return () if begun is None else begun.get(following) or begun[""]
 
     def misspelt(self, word: str) -> str | None:
         """The reasoning word that `word` is one slip away from, if it is no word of its own."""
@@ -87,7 +93,7 @@ def lexicon_for(local_words: tuple[str, ...], cloud_words: tuple[str, ...]) -> L
 
 def _folded(added: Iterable[str]) -> frozenset[str]:
     """The operator's words, spelt as a request is read; what holds no word is left out."""
-    spelt = (" ".join(token for token in tokens(word) if token.isalnum()) for word in added)
+    spelt = (" ".join(token for token in tokens(fold(word)) if token.isalnum()) for word in added)
     return frozenset(text for text in spelt if text)
 
 
@@ -103,14 +109,23 @@ def _operators(own: frozenset[str]) -> Routine:
 
 def _by_first_word(
     meanings: dict[str, tuple[bool, tuple[Routine, ...]]],
-) -> dict[str, tuple[Phrase, ...]]:
-    index: dict[str, list[Phrase]] = {}
+) -> dict[str, dict[str, tuple[Phrase, ...]]]:
+    index: dict[str, dict[str, list[Phrase]]] = {}
     for text, (reasoning, routines) in meanings.items():
-        first, *rest = text.split()
-        index.setdefault(first, []).append(Phrase(text, rest, reasoning, routines))
+        first, *more = text.split()
+        anywhere = tuple(routine for routine in routines if not routine.leads)
+        phrase = Phrase(text, more[1:], 1 + len(more), reasoning, routines, anywhere)
+        seconds = index.setdefault(first, {"": []})
+        seconds.setdefault(more[0] if more else "", []).append(phrase)
+    return {first: _with_the_single_word(seconds) for first, seconds in index.items()}
+
+
+def _with_the_single_word(seconds: dict[str, list[Phrase]]) -> dict[str, tuple[Phrase, ...]]:
+    """By their second word the phrases that begin alike, longest first; "" is any other word."""
     return {
-        first: tuple(sorted(phrases, key=lambda phrase: -len(phrase.rest)))
-        for first, phrases in index.items()
+        second: tuple(sorted([*phrases, *alone], key=lambda phrase: -phrase.length))
+        for alone in [seconds.pop("")]
+        for second, phrases in (*seconds.items(), ("", []))
     }
 
 

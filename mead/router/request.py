@@ -1,7 +1,7 @@
 """From a prompt to the words of its request: folded, quotations taken out, cut into tokens.
 
-Three things are decided here from the characters alone, before any word is known: a block of code,
-a control character and a letter that none of the three languages has are each a doubt.
+What is decided from the characters alone is decided here, before any word is known: a control
+character is a doubt, and so is a letter that none of the three languages has.
 """
 
 import re
@@ -16,27 +16,11 @@ BREAKS: Final = frozenset(".!?;:,\n()[]|") | {QUOTED}
 
 SENTENCE_ENDS: Final = frozenset(".!?\n")
 
-_CODE: Final = re.compile(
-    r"""
-      ``` | ~~~                                              # a fence
-    | ^\s*(?:def|class)\s+\w+[^\n]*:\s*$                     # Python
-    | ^\s*(?:from\s+[\w.]+\s+)?import\s+[\w.*{}\ ,]+;?\s*$
-    | \bTraceback\ \(most\ recent\ call\ last\)
-    | \bfunction\s*\w*\s*\([^)\n]*\)\s*\{ | =>\s*\{          # JavaScript
-    | ^\s*(?:const|let|var)\s+\w+\s*=
-    | \w\([^()\n]*\)\s*[{;]                                  # C and its family
-    | ^\s*\#(?:include|define|!)
-    | </\w+>                                                 # markup
-    | <\?php
-    """,
-    re.VERBOSE | re.MULTILINE,
-)
-_CODE_SIGNS: Final = re.compile(r"[`~=#;:<{(]|import")
-"""Without one of these `_CODE` cannot match; most prompts have none and skip it."""
-
-_SQL: Final = re.compile(r"\bSELECT\s[^;]+\sFROM\s")
-
 _CONTROL: Final = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f]")
+
+_WHOLE_WORDS: Final = re.compile("[\u3200-\u33ff\ufdf0-\ufdfc]")
+"""Characters that stand for a word or a blessing, or put one into a circle or a square."""
+MAXIMUM_WHOLE_WORDS: Final = 20
 
 _INVISIBLE: Final = re.compile(
     "[\u0300-\u036f\u00ad\u200b-\u200f\u202a-\u202e\u2060-\u2064\ufe0e\ufe0f\ufeff]"
@@ -44,9 +28,10 @@ _INVISIBLE: Final = re.compile(
 """Combining marks left over by composition, soft hyphens, joiners: they may not split a word."""
 
 _ACCENTS: Final = str.maketrans(
-    "áàâãéêíóôõúüçñ\u2010\u2011\u2012\u2013\u2014\u2015", "aaaaeeiooouucn------"
+    "áàâãéêíóôõúüçñ\u2010\u2011\u2012\u2013\u2014\u2015\x85\u2028\u2029",
+    "aaaaeeiooouucn------\n\n\n",
 )
-"""The letters of Portuguese and Spanish, and dashes.  Any other letter is foreign."""
+"""The letters of Portuguese and Spanish, dashes and line ends.  Any other letter is foreign."""
 
 _TOKEN: Final = re.compile(r"[^\W_]+|[.:](?=\s|$)|[!?;,\n()\[\]|\x1f]")
 
@@ -61,20 +46,28 @@ _QUOTATIONS: Final = (
 )
 
 
-def has_code(text: str) -> bool:
-    """Whether `text` holds a block of code, given or not."""
-    if _CODE_SIGNS.search(text) is not None and _CODE.search(text) is not None:
-        return True
-    return "SELECT" in text and "FROM" in text and _SQL.search(text) is not None
-
-
 def has_control_characters(text: str) -> bool:
     """Whether `text` holds characters that no keyboard types."""
     return _CONTROL.search(text) is not None
 
 
+def resolved(text: str, limit: int) -> str | None:
+    """`text` with its compatibility forms resolved; None when it is then longer than `limit`.
+
+    One character may stand for 18; to find that out of many costs more than all the rest.
+    """
+    if text.isascii():
+        return text
+    if len(_WHOLE_WORDS.findall(text)) > MAXIMUM_WHOLE_WORDS:
+        return None
+    plain = unicodedata.normalize("NFKC", text)
+    return plain if len(plain) <= limit else None
+
+
 def fold(text: str) -> str:
-    """`text` as the word lists spell: compatibility forms resolved, case and accents gone."""
+    """`text` as the word lists spell: compatibility forms, case, accents and CR resolved."""
+    if "\r" in text:
+        text = text.replace("\r\n", "\n").replace("\r", "\n")
     if text.isascii():
         return text.lower()
     folded = unicodedata.normalize("NFKC", text).casefold()
@@ -89,6 +82,6 @@ def without_quotations(folded: str) -> str:
     return folded
 
 
-def tokens(text: str) -> list[str]:
-    """The words of `text` and the signs that part its clauses, in order."""
-    return _TOKEN.findall(without_quotations(fold(text)))
+def tokens(folded: str) -> list[str]:
+    """The words of a folded text and the signs that part its clauses, in order."""
+    return _TOKEN.findall(without_quotations(folded))

@@ -31,7 +31,7 @@ class Text(Enum):
     """A quotation right behind the phrase, as a name has."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Need:
     """Words and text that a request must hold."""
 
@@ -62,9 +62,9 @@ CREATION: Final = Need(words=(CREATED,))
 MEASURE: Final = Need(words=(UNITS,))
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Routine:
-    """A kind of routine request and the phrases that ask for it."""
+    """A kind of routine request and the phrases that ask for it; equal to itself alone."""
 
     reason: str
     need: Need

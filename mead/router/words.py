@@ -137,6 +137,30 @@ ADDITIVE: Final = words("""
 """)
 """Words with which a request goes on behind given text."""
 
+AGAIN: Final = words("""
+    now please pls agora ahora porfavor kindly
+""")
+"""Words with which the person speaks again behind given text."""
+
+POLITE: Final = words("""
+    please pls kindly just can could would will you me us let s lets por favor pode podes podia
+    podias poderia poderias tu voce puede puedes podria podrias usted
+""")
+"""Words that may stand before an order, in given text too."""
+
+ASKING: Final = POLITE | OPENERS | ADDITIVE | AGAIN
+"""Words that may stand between the beginning of a clause and an order to reason."""
+
+OBJECTS: Final = POINTERS | words("""
+    the a an them it each both all why how which what whether if your my their its his her to for
+    everything between with in
+
+    o os as um uma cada como porque por qual quais se tudo todos todas lhe me entre com em
+
+    el la los las lo un una cual cuales si todo entre con en
+""")
+"""Words with which begins what an order is done to."""
+
 SWITCHES: Final = words("on off up down")
 
 ABBREVIATIONS: Final = words("mr mrs ms dr dra sr sra st no etc eg ie prof")

@@ -126,6 +126,13 @@ def test_the_limits_are_the_operators() -> None:
             "says much beside a routine request",
         ),
         ("Bitte liste die Dateien", "in a language other than English, Portuguese or Spanish"),
+        (
+            "Remind me to " + " ".join(f"w{n}" for n in range(41)),
+            "says much beside a routine request",
+        ),
+        ("Is it, " * 50, "more clauses than a routine request has"),
+        ("\ufdfa" * 21, "input longer than 400 characters"),
+        ("½" * 201, "input longer than 400 characters"),
         ("Format this:\n```\nx\n```", "contains a block of code"),
         ("list\x00files", "contains control characters"),
     ],
@@ -203,6 +210,12 @@ def test_a_colon_introduces_given_text_only_behind_a_request_that_works_on_text(
 def test_a_request_that_goes_on_behind_given_text_is_read(also: str) -> None:
     assert verdict(f"Translate to English: bom dia. {also} explain it").route == "cloud"
     assert verdict(f"Translate to English: bom dia\n{also} explain it").route == "cloud"
+
+
+def test_only_so_many_colons_are_asked_what_they_introduce() -> None:
+    assert verdict("Format this: explain").route == "local"
+    assert verdict("Note: a: b: format this: explain").route == "local"
+    assert verdict("Note: a: b: c: format this: explain").route == "cloud"
 
 
 def test_given_text_may_be_in_any_language() -> None:

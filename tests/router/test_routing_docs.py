@@ -31,6 +31,7 @@ def test_every_reason_is_on_the_page() -> None:
         scan.MUCH_ELSE,
         scan.NOTHING_ROUTINE,
         scan.OTHER_REQUEST,
+        scan.TANGLED,
         scan.UNMET,
         router.FORCED,
         router.DEFAULT,
@@ -67,6 +68,7 @@ def test_the_defaults_and_limits_on_the_page_are_the_codes() -> None:
     assert f"at most {settings.maximum_characters} characters" in PLAIN
     assert f"at most {settings.maximum_turns} completed turns" in PLAIN
     assert f"and {settings.maximum_history_characters} characters of prompts" in PLAIN
+    assert f"above {scan.MAXIMUM_STEPS} words and signs" in PLAIN
     assert MAXIMUM_MODEL_CALLS == 8
     assert "After eight model calls" in PLAIN
     assert f"up to {ask_user.MAXIMUM_PROMPT_CHARACTERS} characters" in PLAIN

@@ -10,6 +10,7 @@ from mead.router.routine_words import ROUTINES
 PHRASES = frozenset().union(*(routine.phrases for routine in ROUTINES))
 SETS = {
     "REASONING": doubt_words.REASONING,
+    "ORDERS": doubt_words.ORDERS,
     "OTHER_REQUESTS": doubt_words.OTHER_REQUESTS,
     "NEUTRAL": doubt_words.NEUTRAL,
     "FOREIGN": doubt_words.FOREIGN,
