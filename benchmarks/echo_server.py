@@ -1,11 +1,6 @@
-"""A small MCP server on standard streams with one tool, `echo`, as anyone would write it by hand.
-
-With `lean` as its argument it does the same through orjson and bare system calls: what is left is
-the price of waking a process.
-"""
+"""A small MCP server on standard streams with one tool, `echo`, as one writes it by hand."""
 
 import json
-import os
 import sys
 from collections.abc import Callable
 from typing import Any
@@ -18,24 +13,12 @@ INITIALIZED = {
 }
 
 
-def plain() -> None:
+def main() -> None:
     for line in sys.stdin:
         answer = answer_to(json.loads(line))
         if answer is not None:
             sys.stdout.write(json.dumps(answer) + "\n")
             sys.stdout.flush()
-
-
-def lean() -> None:
-    import orjson
-
-    left = b""
-    while data := os.read(0, 65536):
-        *lines, left = (left + data).split(b"\n")
-        answers = [answer_to(message) for message in map(orjson.loads, lines)]
-        written = b"".join(orjson.dumps(one) + b"\n" for one in answers if one is not None)
-        if written:
-            os.write(1, written)
 
 
 def answer_to(message: dict[str, Any]) -> dict[str, Any] | None:
@@ -61,4 +44,4 @@ ANSWERS: dict[str, Callable[[dict[str, Any]], dict[str, Any]]] = {
 
 
 if __name__ == "__main__":
-    (lean if sys.argv[1:] == ["lean"] else plain)()
+    main()

@@ -100,9 +100,9 @@ def decode_each(data: bytes | bytearray | str) -> list[Message]:
         shape: object = orjson.loads(data)
     except ValueError:
         raise Malformed(PARSE_ERROR, "the message is not JSON") from None
-    if isinstance(shape, list):
-        return [from_shape(one) for one in cast("list[object]", shape)]
-    return [from_shape(shape)]
+    if not isinstance(shape, list):
+        return [from_shape(shape)]
+    return [from_shape(one) for one in cast("list[object]", shape)]
 
 
 def from_shape(shape: object) -> Message:
@@ -127,11 +127,11 @@ def _call(fields: dict[str, Any]) -> Request | Notification:
 
 
 def _answer(fields: dict[str, Any]) -> Response | Failure:
+    id_ = fields.get("id")
     if ("result" in fields) == ("error" in fields):
         raise Malformed(INVALID_REQUEST, 'a message has "method", "result" or "error"')
     if "result" in fields:
-        return Response(_id(fields.get("id")), fields["result"])
-    id_ = fields.get("id")
+        return Response(_id(id_), fields["result"])
     return Failure(None if id_ is None else _id(id_), _error(fields["error"]))
 
 

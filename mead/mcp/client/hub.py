@@ -17,6 +17,7 @@ from typing import Any, Final, cast
 
 from mead.actors.actor import ActorRef
 from mead.actors.exits import ActorDied, CallTimeout
+from mead.actors.green import BoundedSemaphore
 from mead.actors.supervisor import ChildSpec, Supervisor
 from mead.actors.tasks import TaskSupervisor, wait_all
 from mead.config import ServerSettings
@@ -41,6 +42,10 @@ MAX_SECONDS: Final = 5.0
 """Only a bug ends a connection's actor; a server never does."""
 
 STOP_MS: Final = 10_000
+
+STARTS_AT_ONCE: Final = 2
+"""Making a process holds the event loop for some milliseconds, and twenty that start up together
+take the processor from everyone else."""
 
 _SENT_AGAIN: Final = frozenset({"unknown_session", "unreachable"})
 """Faults after which the server has certainly not run the call."""
@@ -86,6 +91,7 @@ class Hub(Supervisor):
         self._shown: dict[ToolLevel | None, tuple[int, tuple[Tool, ...]]] = {}
         self._connections: dict[str, Connection] = {}
         self._backoff_ms = backoff_ms
+        self._starts = BoundedSemaphore(STARTS_AT_ONCE)
         specs = [ChildSpec(id="tasks", start=lambda: TaskSupervisor("hub tasks"))]
         specs += [
             ChildSpec(
@@ -110,11 +116,16 @@ class Hub(Supervisor):
             server,
             catalog=self._catalog,
             tasks=self._tasks,
-            make_transport=make_transport,
+            make_transport=self._make_transport,
             backoff_ms=self._backoff_ms,
         )
         self._connections[server.name] = connection
         return connection.start()
+
+    def _make_transport(self, server: ServerSettings, tasks: TaskSupervisor) -> Transport:
+        if server.transport == "stdio":
+            return StdioTransport(server, tasks, self._starts)
+        return HttpTransport(server, tasks)
 
     @property
     def _tasks(self) -> TaskSupervisor:
@@ -238,10 +249,3 @@ class Hub(Supervisor):
                 if name not in server.tools
             ),
         )
-
-
-def make_transport(server: ServerSettings, tasks: TaskSupervisor) -> Transport:
-    """The transport that the settings name."""
-    if server.transport == "stdio":
-        return StdioTransport(server, tasks)
-    return HttpTransport(server, tasks)

@@ -41,6 +41,8 @@ class Offer:
     def headers(self, arguments: Mapping[str, Any]) -> dict[str, str]:
         """The `Mcp-Param-*` headers of a call; an argument that is absent or null has none."""
         found: dict[str, str] = {}
+        if not self.mirrored:
+            return found
         for path, token in self.mirrored.items():
             text = _scalar(_at(arguments, path))
             if text is not None:

@@ -85,11 +85,15 @@ class Peer:
         id_ = next(self._ids)
         waiting = Slot()
         self._pending[id_] = waiting
+        if self._meta is not None:
+            params = {**(params or {}), META: self._meta}
         try:
-            self._transport.send(Request(id_, method, self._stamped(params)), headers)
+            self._transport.send(Request(id_, method, params), headers)
             answer = self._wait(waiting, id_, method, timeout_ms)
         finally:
-            self._forget(id_)
+            del self._pending[id_]
+            if self._retired:
+                self._close_if_idle()
         if isinstance(answer, ServerFault):
             raise answer
         if not isinstance(answer, dict):
@@ -117,15 +121,6 @@ class Peer:
             self._fault = ServerFault("connection_lost", "the connection is being replaced")
         self._close_if_idle()
 
-    def _stamped(self, params: Mapping[str, Any] | None) -> Mapping[str, Any] | None:
-        if self._meta is None:
-            return params
-        return {**(params or {}), META: self._meta}
-
-    def _forget(self, id_: Id) -> None:
-        self._pending.pop(id_, None)
-        self._close_if_idle()
-
     def _close_if_idle(self) -> None:
         if self._retired and not self._pending:
             self._transport.close()
@@ -134,17 +129,15 @@ class Peer:
 
     def received(self, message: Message) -> None:
         """See Sink."""
-        match message:
-            case Response(id_, result):
-                self._settle(id_, cast("object", result))
-            case Failure(id_, error):
-                fault = RemoteError(error.code, error.message, error.data)
-                self._settle(id_, fault)
-            case Request():
-                self._transport.send(_reply(message))
-            case Notification(method):
-                if method == _LIST_CHANGED:
-                    self._on_changed()
+        if isinstance(message, Response):
+            self._settle(message.id, message.result)
+        elif isinstance(message, Failure):
+            error = message.error
+            self._settle(message.id, RemoteError(error.code, error.message, error.data))
+        elif isinstance(message, Request):
+            self._transport.send(_reply(message))
+        elif message.method == _LIST_CHANGED:
+            self._on_changed()
 
     def failed(self, request_id: Id, fault: ServerFault) -> None:
         """See Sink."""

@@ -22,13 +22,12 @@ def outcome(result: Mapping[str, Any]) -> ToolOutcome:
     """What the model is told about a finished call.  Raises ServerFault for an unknown kind."""
     if result.get("resultType", "complete") != "complete":
         raise ServerFault("bad_response", "the tool answered with an unknown type of result")
-    content = result.get("content")
-    blocks = cast("list[object]", content) if isinstance(content, list) else []
-    texts = [_block(object_or_empty(block)) for block in blocks]
+    text = _content(result.get("content"))
     structured = result.get("structuredContent")
-    if structured is not None and not _says_the_same("\n".join(texts), structured):
-        texts.append(orjson.dumps(structured).decode())
-    return ToolOutcome(text=truncated("\n".join(texts)), is_error=result.get("isError") is True)
+    if structured is not None and not _says_the_same(text, structured):
+        said = orjson.dumps(structured).decode()
+        text = f"{text}\n{said}" if text else said
+    return ToolOutcome(text=truncated(text), is_error=result.get("isError") is True)
 
 
 def error_outcome(fault: ServerFault) -> ToolOutcome:
@@ -46,6 +45,15 @@ def truncated(text: str) -> str:
         return text
     left_out = len(text) - MAXIMUM_CHARACTERS
     return f"{text[:MAXIMUM_CHARACTERS]}\n[truncated: {left_out} more characters]"
+
+
+def _content(content: object) -> str:
+    if not isinstance(content, list):
+        return ""
+    blocks = cast("list[object]", content)
+    if len(blocks) == 1:  # as almost always
+        return _block(object_or_empty(blocks[0]))
+    return "\n".join(_block(object_or_empty(block)) for block in blocks)
 
 
 def _block(block: Mapping[str, Any]) -> str:

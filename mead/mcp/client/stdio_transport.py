@@ -8,6 +8,7 @@ from functools import partial
 from typing import Final
 
 from mead.actors.exits import Outcome
+from mead.actors.green import BoundedSemaphore
 from mead.actors.tasks import Task, TaskSupervisor, kill_all
 from mead.config import ServerSettings
 from mead.mcp.client.command import Command, environment
@@ -16,7 +17,16 @@ from mead.mcp.client.lines import LineBuffer, Oversize
 from mead.mcp.client.stderr_log import StderrLog
 from mead.mcp.client.stdio import Child
 from mead.mcp.client.transport import NO_HEADERS, Sink
-from mead.mcp.jsonrpc import Id, Malformed, Message, Notification, NotJson, decode_each, encode
+from mead.mcp.jsonrpc import (
+    Id,
+    Malformed,
+    Message,
+    Notification,
+    NotJson,
+    Request,
+    decode_each,
+    encode,
+)
 
 log = logging.getLogger(__name__)
 
@@ -30,7 +40,10 @@ _STATUS_MS: Final = 200
 class StdioTransport:
     """See Transport."""
 
-    def __init__(self, settings: ServerSettings, tasks: TaskSupervisor) -> None:
+    def __init__(
+        self, settings: ServerSettings, tasks: TaskSupervisor, starts: BoundedSemaphore
+    ) -> None:
+        """`starts` is held while a process is made."""
         self._name = settings.name
         given = {name: secret.reveal() for name, secret in settings.environment.items()}
         self._command = Command(
@@ -41,6 +54,7 @@ class StdioTransport:
         )
         self._secrets = tuple(given.values())
         self._tasks = tasks
+        self._starts = starts
         self._running: list[Task[None]] = []
         self._draining: Task[None] | None = None
         self._child: Child | None = None
@@ -57,7 +71,8 @@ class StdioTransport:
     def open(self, sink: Sink) -> None:
         """See Transport."""
         self._sink = sink
-        child = Child(self._command)
+        with self._starts:
+            child = Child(self._command)
         if self._closed:  # while the launcher started
             child.release()
             raise ServerFault("connection_lost", "the connection was closed")
@@ -79,6 +94,8 @@ class StdioTransport:
         try:
             kept = child.write(line)
         except ServerFault as fault:
+            if not isinstance(message, Request):  # perhaps in the hub, which must not wait
+                raise
             raise ServerFault(fault.code, _how_it_ended(child, fault.sentence)) from None
         if kept:
             self._draining = self._run("stdin", child.drain)
