@@ -33,7 +33,8 @@ OPEN_TIMEOUT_S: Final = 10.0
 CLOSE_TIMEOUT_S: Final = 1.0
 SILENCE_HEARTBEATS: Final = 3
 """So many heartbeats that do not come make a connection a dead one."""
-MESSAGE_BYTES: Final = 1_048_576
+MESSAGE_BYTES: Final = 16 * 1_048_576
+"""A snapshot may hold a queue of long prompts."""
 FIRST_PAUSE_S: Final = 0.5
 LONGEST_PAUSE_S: Final = 15.0
 WORDS: Final = {401: "unauthorized", 403: "forbidden"}

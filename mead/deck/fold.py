@@ -167,7 +167,7 @@ def _running(state: DeckState, event: Event) -> RunningTurn | None:
 
 def default_title(text: str) -> str:
     """What a conversation is called that begins with this prompt."""
-    return " ".join(text[: 4 * TITLE_CHARACTERS].split())[:TITLE_CHARACTERS]
+    return " ".join(text.split(maxsplit=TITLE_CHARACTERS))[:TITLE_CHARACTERS]
 
 
 def _trim(entries: dict[str, Any], maximum: int) -> None:

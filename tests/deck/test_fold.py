@@ -89,7 +89,7 @@ def test_the_first_prompt_names_a_conversation_until_a_person_does():
     long = builders.prompt_accepted(
         client_message_id="m",
         turn_id=new_uuid(),
-        text="  one\ntwo " + "x" * 100,
+        text=" " * 500 + "one\ntwo " + "x" * 100,
         route=None,
         origin="deck",
     )
