@@ -1,7 +1,7 @@
-// A server, a browser, and what the page's tests do again and again.
+// A real gunicorn, a real browser, and what the page's tests do again and again.
 //
-// MEAD_PAGE_SERVER: `stand-in` (default) or `gunicorn`; the tests are the same for both.
-// MEAD_PAGE_MODULES: where playwright-core and axe-core are (build/page/node_modules).
+// By hand: `node --test tests/page/browser/tools.test.mjs`, once pytest has installed build/page.
+// MEAD_PAGE_MODULES, MEAD_PAGE_PYTHON and MEAD_CHROMIUM name other places than the usual ones.
 
 import assert from "node:assert/strict";
 import { spawn } from "node:child_process";
@@ -18,7 +18,6 @@ const HERE = path.dirname(fileURLToPath(import.meta.url));
 export const ROOT = path.resolve(HERE, "../..");
 const MODULES = process.env.MEAD_PAGE_MODULES ?? path.join(ROOT, "build/page/node_modules");
 const PYTHON = process.env.MEAD_PAGE_PYTHON ?? path.join(ROOT, ".venv/bin/python");
-export const KIND = process.env.MEAD_PAGE_SERVER ?? "stand-in";
 export const TOKEN = "deck-token-for-tests-0123456789abcde";
 
 const require = createRequire(path.join(MODULES, "x.js"));
@@ -42,10 +41,10 @@ export class Server {
 
   async start() {
     this.port ??= await freePort();
-    const { command, environment } = this.#command();
-    this.process = spawn(command[0], command.slice(1), {
+    configure(this.folder, { port: this.port, python: PYTHON, root: ROOT, ...this.options });
+    this.process = spawn(PYTHON, ["-m", "gunicorn", "wsgi:app"], {
       cwd: ROOT,
-      env: { ...process.env, ...environment },
+      env: { ...process.env, MEAD_CONFIG: path.join(this.folder, "mead.toml") },
       stdio: ["ignore", "pipe", "pipe"],
       detached: true, // a group of its own: all of it can be killed
     });
@@ -58,13 +57,8 @@ export class Server {
     return this;
   }
 
-  #command() {
-    if (KIND === "gunicorn") return configure(this.folder, this.port, PYTHON, this.options);
-    return { command: [PYTHON, "-m", "tests.page.stand_in", String(this.port), this.folder], environment: {} };
-  }
-
   get address() {
-    return `http://127.0.0.1:${this.port}/deck/`;
+    return `http${this.options.tls ? "s" : ""}://127.0.0.1:${this.port}/deck/`;
   }
 
   // SIGKILL to all of it: nothing is tidied up.
@@ -84,9 +78,8 @@ export class Server {
   }
 
   // A single-use code, as a link carries it.
-  async loginCode() {
-    if (KIND === "gunicorn") return loginCode(this.folder, PYTHON, ROOT);
-    return `single-use-code-${(codes += 1)}`; // the stand-in takes each of them once
+  loginCode() {
+    return loginCode(this.folder, PYTHON, ROOT);
   }
 
   async call(method, route, body) {
@@ -99,8 +92,6 @@ export class Server {
     return text ? JSON.parse(text) : null;
   }
 }
-
-let codes = 0;
 
 export async function until(check, ms = 5_000) {
   const end = Date.now() + ms;

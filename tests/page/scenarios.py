@@ -1,7 +1,6 @@
 """What the scripted model of the page's tests answers: the first word of a prompt decides.
 
-The stand-in server and the provider of a real server (tests/page/provider.py) both ask `step_for`.
-A step is what mead.providers.scripted takes: chunks, delay_ms, tool_calls, error, usage.
+tests/page/provider.py asks `step_for`.  A step is what mead.providers.scripted takes.
 """
 
 import json

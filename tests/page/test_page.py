@@ -18,10 +18,6 @@ from tests.page.modules import install, node
 HERE: Final = Path(__file__).parent
 ROOT: Final = HERE.parents[1]
 CHROMIUM: Final = os.environ.get("MEAD_CHROMIUM") or shutil.which("chromium")
-SERVER: Final = os.environ.get("MEAD_PAGE_SERVER") or (
-    "gunicorn" if (ROOT / "blueprints" / "deck.py").exists() else "stand-in"
-)
-
 needs_chromium = pytest.mark.skipif(CHROMIUM is None, reason="Chromium is missing")
 
 
@@ -57,7 +53,6 @@ def test_the_modules_of_the_page(file):
 def test_the_page_in_chromium(file):
     _run(
         file,
-        MEAD_PAGE_SERVER=SERVER,
         MEAD_PAGE_MODULES=str(install()),
         MEAD_CHROMIUM=str(CHROMIUM),
     )

@@ -166,3 +166,36 @@ test("nothing is sent while an input method composes", async () => {
   assert.match(await page.locator("#composer-text").inputValue(), /\n/);
   await page.context().close();
 });
+
+test("older turns come from the history as the reader scrolls up, and move nothing", { timeout: 90_000 }, async () => {
+  const own = await new Server({ eventLogLimit: 30 }).start();
+  const page = await openPage(browser, own.address);
+  for (let each = 1; each <= 9; each += 1) {
+    await send(page, `hello ${each}`);
+    await page.locator("article.turn:last-child .prompt-text").getByText(`hello ${each}`, { exact: true }).waitFor();
+    await ended(page);
+  }
+  const asked = [];
+  page.on("request", (request) => request.url().includes("/history") && asked.push(request.url()));
+  await page.reload(); // the log is short by now
+  await ended(page);
+  await until(async () => (await page.locator("article.turn").count()) === 9, 10_000);
+  const prompts = await page.locator(".prompt-text").allInnerTexts();
+  assert.deepEqual(prompts, [1, 2, 3, 4, 5, 6, 7, 8, 9].map((each) => `hello ${each}`));
+  assert.match(await page.locator("article.turn").first().locator("summary").innerText(), /41 in, 212 out/);
+  assert.ok(asked.length > 0, "the log held everything");
+  assert.ok(await page.locator(".older").isHidden());
+  assert.deepEqual(page.faults, []);
+  await page.context().close();
+  await own.end();
+});
+
+test("a server without storage says that it keeps a conversation in memory only", { timeout: 60_000 }, async () => {
+  const own = await new Server({ storage: false }).start();
+  const page = await openPage(browser, own.address);
+  await send(page, "hello");
+  await ended(page);
+  await page.getByText("kept in memory only").waitFor();
+  await page.context().close();
+  await own.end();
+});

@@ -5,7 +5,7 @@ import { after, before, test } from "node:test";
 import http from "node:http";
 import net from "node:net";
 
-import { KIND, Server, TOKEN, axe, ended, launch, live, openPage, send, until } from "../harness.mjs";
+import { Server, TOKEN, axe, ended, launch, live, openPage, send, until } from "../harness.mjs";
 
 let server, browser;
 before(async () => {
@@ -134,6 +134,18 @@ test("the page works behind a path prefix", async () => {
   proxy.close();
 });
 
+test("the page works under TLS", { timeout: 60_000 }, async () => {
+  const own = await new Server({ tls: true }).start();
+  const page = await openPage(browser, own.address, { ignoreHTTPSErrors: true });
+  const socket = page.waitForEvent("websocket");
+  await send(page, "hello");
+  assert.match((await socket).url(), /^wss:/);
+  await ended(page);
+  assert.deepEqual(page.faults, []);
+  await page.context().close();
+  await own.end();
+});
+
 test("what is loaded is small, and the page is ready soon", { timeout: 60_000 }, async (context) => {
   const page = await openPage(browser, server.address);
   await page.locator("#composer-text").waitFor();
@@ -146,7 +158,7 @@ test("what is loaded is small, and the page is ready soon", { timeout: 60_000 },
       ready: performance.getEntriesByName("mead-interactive")[0].startTime,
     };
   });
-  context.diagnostic(`${KIND}: ${count} files, ${bytes} bytes compressed, interactive after ${Math.round(ready)} ms`);
+  context.diagnostic(`${count} files, ${bytes} bytes compressed, interactive after ${Math.round(ready)} ms`);
   assert.ok(bytes > 50_000 && bytes < 300_000, `${bytes} bytes`);
   await page.context().close();
 });

@@ -85,6 +85,7 @@ test("the lock's word stands only where it is certain", () => {
   assert.equal(destination(turn({ route: "local", host: "127.0.0.1:1" }, 1)), "near");
   assert.equal(destination(turn({ route: "local", host: "192.168.1.9:1" })), "sent");
   assert.equal(destination(turn({ route: "cloud", host: "127.0.0.1:1" })), "sent");
+  assert.equal(destination(turn({ route: "cloud", host: null })), "unused");
 });
 
 test("time left counts by the server's clock", () => {

@@ -23,11 +23,12 @@ export function isLoopback(host) {
   );
 }
 
-// Where a turn's words went: "unknown" before it is routed; "stayed" only when it is certain: no
-// network or a loopback host, and no tool, which may send words anywhere.
+// Where a turn's words went: "unknown" before it is routed; "unused" if the cloud's slot used no
+// network; "stayed" only when it is certain: no network or a loopback host, and no tool, which may
+// send words anywhere.
 export function destination(turn) {
   if (!turn.routed) return "unknown";
-  if (turn.routed.route === "cloud") return "sent";
+  if (turn.routed.route === "cloud") return turn.routed.host ? "sent" : "unused";
   const near = !turn.routed.host || isLoopback(turn.routed.host);
   if (!near) return "sent";
   return turn.toolCalls === 0 ? "stayed" : "near";

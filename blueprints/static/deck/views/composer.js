@@ -167,5 +167,5 @@ export function slotText(route, slot) {
   const { host, provider, model } = slot;
   const name = visible(model ?? provider);
   if (route === "local" && (!host || isLoopback(host))) return t("willStay", name);
-  return t("willGo", name, visible(host ?? provider));
+  return host ? t("willGo", name, visible(host)) : t("willUse", name);
 }

@@ -129,8 +129,7 @@ export class TurnView {
     const { turn } = this;
     const { route, provider, model, host } = turn.routed;
     const name = [model ?? provider].filter(Boolean).map(visible).join(" ");
-    const sentence =
-      where === "stayed" ? t("stayed") : where === "near" ? t("near") : t("sentTo", visible(host ?? provider ?? route));
+    const sentence = where === "sent" ? t("sentTo", visible(host)) : t(WORDS[where]);
     return [
       h("span", { class: `chip ${route}` }, icon(route === "local" ? "house" : "cloud"), t(`route.${route}`)),
       h("span", { class: "meta where" }, where === "stayed" ? icon("lock") : null, sentence),
@@ -174,6 +173,8 @@ export class TurnView {
 // A request of it waits: then nothing works, a person is asked.
 const waitsForPerson = (turn) =>
   turn.parts.some(({ call, request = call?.request }) => request && !request.resolved);
+
+const WORDS = { stayed: "stayed", near: "near", unused: "noNetworkUsed" };
 
 const ADVICE = {
   unauthorized: "key",
