@@ -1,6 +1,7 @@
 """The commands of `flask mead ...`: a file per group, thin over `Mead` or the control socket."""
 
 from mead.cli.config_commands import config_command, token_command
+from mead.cli.deck_commands import deck
 from mead.cli.doctor_command import doctor
 from mead.cli.group import mead_group
 from mead.cli.mcp_group import mcp
@@ -16,6 +17,7 @@ for _command in (
     usage,
     route,
     mcp,
+    deck,
     config_command,
     token_command,
     doctor,

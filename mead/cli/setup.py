@@ -4,6 +4,7 @@ python -m mead.cli.setup
 """
 
 import os
+import secrets
 import sys
 from collections.abc import Mapping
 from pathlib import Path
@@ -11,8 +12,9 @@ from typing import Final
 
 import click
 
+from mead.cli import links
 from mead.config import Settings, load_settings
-from mead.errors import ConfigurationError
+from mead.errors import ConfigurationError, MeadError
 
 CONFIGURATION_EXIT: Final = 2
 
@@ -26,6 +28,16 @@ STORAGE: Final = """
 [storage]
 directory = "var"
 """
+
+DECK: Final = """
+# Who has the token in that file may use the page at /deck/; `flask mead deck link` signs a browser
+# in without it.
+[deck]
+token = "file:var/deck-token"
+"""
+
+TOKEN_FILE: Final = Path("var", "deck-token")
+TOKEN_BYTES: Final = 32
 
 EMBEDDED: Final = """
 # A small model that runs in a process of Mead's own: no key, no server, nothing leaves the machine.
@@ -66,39 +78,60 @@ def first_file(environ: Mapping[str, str]) -> str:
         slots += ANTHROPIC
     if environ.get("OLLAMA_HOST"):
         slots += OLLAMA
-    return HEAD + (slots or EMBEDDED) + STORAGE
+    return HEAD + (slots or EMBEDDED) + STORAGE + DECK
 
 
 def prepare(directory: Path, environ: Mapping[str, str]) -> None:
-    """Write mead.toml (0600) if there is none; give one that we wrote its storage section.
+    """Write mead.toml (0600) if there is none; give one that we wrote what it lacks.
 
-    Raises OSError.
+    Also the deck's token, if that is kept where we keep it.  Raises OSError.
     """
     path = directory / FILE_NAME
     if not path.exists():
-        handle = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
-        with os.fdopen(handle, "w") as file:
-            file.write(first_file(environ))
+        _write_private(path, first_file(environ))
         click.echo(f"wrote {FILE_NAME}")
-        return
-    text = path.read_text()
-    if text.startswith(HEAD) and "[storage]" not in text:
-        with path.open("a") as file:
-            file.write(STORAGE)
-        click.echo(f"{FILE_NAME}: conversations are now kept under var/")
+    elif path.read_text().startswith(HEAD):
+        _complete(path)
+    if TOKEN_FILE.as_posix() in path.read_text():
+        _keep_token(directory / TOKEN_FILE)
+
+
+def _complete(path: Path) -> None:
+    """Add the sections that an earlier version did not write."""
+    for name, section, what in (
+        ("storage", STORAGE, "conversations are now kept under var/"),
+        ("deck", DECK, "the page at /deck/ is now served"),
+    ):
+        if f"[{name}]" not in path.read_text():
+            with path.open("a") as file:
+                file.write(section)
+            click.echo(f"{FILE_NAME}: {what}")
+
+
+def _keep_token(path: Path) -> None:
+    """A token of its own for this installation, made once."""
+    if not path.exists():
+        path.parent.mkdir(mode=0o700, exist_ok=True)
+        _write_private(path, secrets.token_urlsafe(TOKEN_BYTES) + "\n")
+
+
+def _write_private(path: Path, text: str) -> None:
+    handle = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+    with os.fdopen(handle, "w") as file:
+        file.write(text)
 
 
 def hints(settings: Settings) -> str:
     """What to try once the server runs."""
-    server = settings.mcp_server
-    scheme = "http" if server.certfile is None else "https"
     slots = ", ".join(
         f"{slot}: {chosen.options.model} ({chosen.provider})"
         for slot, chosen in settings.router.slots.items()
     )
     return f"""
-Mead listens on {scheme}://{server.address}:{server.port} (health at /healthz)
+Mead will listen on {links.base_url(settings)} (health at /healthz)
 models: {slots or "none, turns are echoed"}
+
+{_way_in(settings)}
 
 In another shell, try
   .venv/bin/flask mead ask "Say hello"
@@ -106,6 +139,21 @@ In another shell, try
   .venv/bin/flask mead doctor
 Ctrl-C stops it.
 """
+
+
+def _way_in(settings: Settings) -> str:
+    """The link to the page, with a code that the server will know; else how to get one."""
+    if settings.deck.token is None:
+        return "The page at /deck/ is off: set deck.token to turn it on."
+    try:
+        address = links.link(settings, links.new_code(settings))
+    except MeadError:
+        return f"The page: {links.base_url(settings)}/deck/ (it asks for deck.token)"
+    return (
+        "Once it says that Mead is ready, open this link; it works once, within ten minutes\n"
+        f"  {address}\n"
+        "A new one: .venv/bin/flask mead deck link"
+    )
 
 
 def main() -> None:

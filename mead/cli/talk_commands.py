@@ -1,11 +1,13 @@
 """`flask mead ask` and `flask mead chat`."""
 
 import contextlib
+import os
 import sys
 from typing import Literal
 
 import click
 
+from mead.cli.deck_chat import TOKEN_VARIABLE, chat_at, token_for
 from mead.cli.output import harmless, json_option, print_json
 from mead.cli.runtime import Runtime, connected
 from mead.cli.terminal import TerminalInteraction, read_line
@@ -57,12 +59,22 @@ def ask(text: str, route: str | None, as_json: bool) -> None:
     is_flag=True,
     help="Also show the model tools that change things; each call is asked for here.",
 )
-def chat(session: str | None, route: str | None, allow_effects: bool) -> None:
+@click.option(
+    "--url",
+    help="Talk to the deck of that server, on any machine: its address, or a link of `deck link`."
+    f"  Without a link the token is asked for, or taken from {TOKEN_VARIABLE}."
+    "  The server's policy decides what is asked for.",
+)
+def chat(session: str | None, route: str | None, allow_effects: bool, url: str | None) -> None:
     """Talk, in a new conversation or in SESSION.
 
     Ctrl-C cancels the running turn; Ctrl-C or Ctrl-D at the prompt leaves.  The conversation stays
     if storage is on.
     """
+    if url is not None:
+        base, token = token_for(url, os.environ.get(TOKEN_VARIABLE))
+        chat_at(base, token, session, route)
+        return
     with connected() as runtime:
         session_id = _opened(runtime, session)
         click.secho(f"conversation {session_id}", dim=True, err=True)

@@ -3,14 +3,23 @@
 import json
 import select
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from typing import Any, Final
 
 import click
 
 from mead.actors.green import in_thread
 from mead.cli.output import harmless
+from mead.deck.frames import PermissionAnswer
 from mead.protocols import CallStatus, ToolUse
 from mead.turn import TurnFacts
+
+_ANSWERS: Final[Mapping[str, PermissionAnswer]] = {
+    "y": "allow_once",
+    "yes": "allow_once",
+    "a": "allow_always",
+    "always": "allow_always",
+}
 
 
 def read_line(prompt: str) -> str | None:
@@ -60,7 +69,19 @@ class TerminalInteraction:
         click.secho(f"\n[tool] {use.server}.{use.tool} ({use.kind})", dim=True, err=True)
         if use.kind == "read" or use.name in self._always:
             return True
-        return self._asks and self._ask(use)
+        answer = self.permit(use.name, use.arguments)
+        if answer == "allow_always":
+            self._always.add(use.name)
+        return answer != "reject_once"
+
+    def permit(self, name: str, arguments: Mapping[str, Any]) -> PermissionAnswer:
+        """What the person says to a tool call; a no where nobody is there to answer."""
+        if not self._asks:
+            return "reject_once"
+        click.echo(harmless(json.dumps(dict(arguments), ensure_ascii=False, indent=2)[:2000]))
+        question = f"Let {harmless(name)} run? [y]es, [a]lways, [N]o: "
+        answer = (read_line(question) or "").strip().lower()
+        return _ANSWERS.get(answer, "reject_once")
 
     def call_finished(self, call_id: str, status: CallStatus, summary: str) -> None:
         """See Interaction."""
@@ -79,10 +100,3 @@ class TerminalInteraction:
             return None
         number = int(answer)
         return options[number - 1] if 1 <= number <= len(options) else None
-
-    def _ask(self, use: ToolUse) -> bool:
-        click.echo(harmless(json.dumps(dict(use.arguments), ensure_ascii=False, indent=2)[:2000]))
-        answer = (read_line(f"Let {use.name} run? [y]es, [a]lways, [N]o: ") or "").strip().lower()
-        if answer in ("a", "always"):
-            self._always.add(use.name)
-        return answer in ("y", "yes", "a", "always")

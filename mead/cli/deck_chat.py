@@ -1,0 +1,211 @@
+"""`flask mead chat --url`: the terminal as one more device of a deck, on any machine."""
+
+import sys
+from collections.abc import Callable, Mapping
+from typing import Any, Final
+
+import click
+import requests
+
+from mead.cli.output import harmless
+from mead.cli.terminal import TerminalInteraction, read_line
+from mead.deck.client import DeckClient, DeckClosed, DeckRefused, Message
+from mead.turn import TurnFacts
+
+TOKEN_VARIABLE: Final = "MEAD_CHAT_TOKEN"  # noqa: S105 - its name
+CODE_MARK: Final = "#code="
+TIMEOUT_S: Final = 30.0
+
+
+def token_for(url: str, given: str | None) -> tuple[str, str]:
+    """The server's address and a token: that of the link's code, the given one, or a typed one.
+
+    Raises ClickException.  Blocks on: the server, the person.
+    """
+    address, _, code = url.partition(CODE_MARK)
+    base = address.rstrip("/").removesuffix("/deck")
+    if not base.startswith(("http://", "https://")):
+        raise click.UsageError("--url must begin with http:// or https://")
+    if code:
+        return base, _login(base, code)
+    return base, given or click.prompt("deck token", hide_input=True, err=True)
+
+
+def _login(base: str, code: str) -> str:
+    with requests.Session() as session:
+        session.trust_env = False
+        try:
+            answer = session.post(
+                f"{base}/deck/login",
+                json={"code": code},
+                timeout=TIMEOUT_S,
+                allow_redirects=False,
+            )
+        except requests.RequestException:
+            raise click.ClickException(f"{base} does not answer") from None
+    if answer.status_code != requests.codes.ok:
+        raise click.ClickException("that link was used already or is too old; ask for another")
+    return str(answer.json()["token"])
+
+
+def chat_at(base: str, token: str, session: str | None, route: str | None) -> None:
+    """Talk until the person leaves.  Raises ClickException.  Blocks on: server, person."""
+    try:
+        with DeckClient(base, token, session_id=session, device_id="terminal") as deck:
+            click.secho(f"conversation {deck.session_id}", dim=True, err=True)
+            DeckChat(deck, route).run()
+    except DeckRefused as refused:
+        raise click.ClickException(str(refused)) from None
+    except (DeckClosed, OSError, requests.RequestException):
+        raise click.ClickException(f"{base} does not answer") from None
+    click.echo()
+
+
+class DeckChat:
+    """One conversation at the terminal: what was said before is shown, then it goes on."""
+
+    def __init__(self, deck: DeckClient, route: str | None) -> None:
+        self._deck = deck
+        self._route = route
+        self._person = TerminalInteraction(asks=sys.stdin is not None and sys.stdin.isatty())
+        self._level = ""
+        self._remembered: set[str] = set()
+        self._own: str | None = None
+        """The turn that was asked for here."""
+        self._shown: Mapping[str, Callable[[Mapping[str, Any]], None]] = {
+            "turn.routed": self._routed,
+            "text.delta": self._text,
+            "turn.failed": self._failed,
+            "tool_call.started": self._call,
+            "tool_call.finished": self._call_finished,
+            "permission.requested": self._permission,
+            "choice.requested": self._choice,
+        }
+        self._read_snapshot()
+
+    def run(self) -> None:
+        """Until the person leaves, or the conversation is gone."""
+        self._catch_up()
+        while (text := self._next_prompt()) is not None:
+            if text.strip() and not self._turn(text):
+                return
+
+    def _next_prompt(self) -> str | None:
+        try:
+            return read_line("> ")
+        except KeyboardInterrupt:
+            return None
+
+    def _catch_up(self) -> None:
+        """Show the conversation so far."""
+        last = self._deck.snapshot["last_sequence"]
+        while self._deck.last_sequence < last:
+            message = self._deck.receive(TIMEOUT_S)
+            payload = message["payload"]
+            if message["type"] == "prompt.accepted":
+                click.secho(f"\n> {harmless(payload['text'])}", dim=True)
+            elif message["type"] == "text.delta":
+                click.echo(harmless(payload["text"]), nl=False)
+            else:
+                self._note(message["type"], payload)
+        click.echo()
+
+    # -- one turn ----------------------------------------------------------------------------------
+
+    def _turn(self, text: str) -> bool:
+        """Send a prompt and show its turn; False when the conversation is gone."""
+        message_id = self._deck.send_prompt(text, route=self._route)
+        self._own = None
+        messages = self._deck.messages()
+        while True:
+            try:
+                message = next(messages, None)
+            except KeyboardInterrupt:
+                messages = self._deck.messages()  # the interrupted one has ended
+                self._cancel(message_id)
+                continue
+            if message is None:
+                click.secho("the conversation is gone", err=True)
+                return False
+            if self._show(message, message_id):
+                return True
+
+    def _cancel(self, message_id: str) -> None:
+        if self._own is None:
+            self._deck.say("prompt.cancel", client_message_id=message_id)
+        else:
+            self._deck.say("turn.cancel", turn_id=self._own)
+
+    def _show(self, message: Message, message_id: str) -> bool:
+        """Whether that was the last of the person's turn."""
+        type_, payload = message["type"], message["payload"]
+        if payload.get("client_message_id") == message_id:
+            if type_ in ("prompt.rejected", "prompt.cancelled"):
+                click.secho(f"{payload['reason']}", err=True)
+                return True
+            if type_ == "prompt.accepted":
+                self._own = payload["turn_id"]
+        self._note(type_, payload)
+        if self._own is None or payload.get("turn_id") != self._own:
+            return False
+        show = self._shown.get(type_)
+        if show is not None:
+            show(payload)
+        if type_ == "metric.updated" and payload["name"] == "tokens_out":
+            click.echo()
+            return True
+        return False
+
+    def _note(self, type_: str, payload: Mapping[str, Any]) -> None:
+        """What the answers to later requests depend on."""
+        if type_ == "session.snapshot":
+            self._read_snapshot()
+        elif type_ == "policy.updated":
+            self._level = payload["level"]
+        elif type_ == "permission.resolved" and "remember" in payload:
+            self._remembered.add(payload["remember"])
+        elif type_ == "permission.forgotten":
+            self._remembered.discard(payload["tool"])
+
+    def _read_snapshot(self) -> None:
+        self._level = self._deck.snapshot["policy_level"]
+        self._remembered = set(self._deck.snapshot["remembered_tools"])
+
+    # -- what is shown of it -----------------------------------------------------------------------
+
+    def _routed(self, payload: Mapping[str, Any]) -> None:
+        facts = {name: payload[name] for name in ("route", "model", "host")}
+        self._person.routed(TurnFacts(**facts))
+
+    def _text(self, payload: Mapping[str, Any]) -> None:
+        self._person.text_delta(payload["text"])
+
+    def _failed(self, payload: Mapping[str, Any]) -> None:
+        click.secho(f"\n{payload['reason']}: {harmless(payload['message'])}", err=True)
+
+    def _call(self, payload: Mapping[str, Any]) -> None:
+        name, kind = f"{payload['server']}.{payload['tool']}", payload["class"]
+        click.secho(f"\n[tool] {harmless(name)} ({kind})", dim=True, err=True)
+
+    def _call_finished(self, payload: Mapping[str, Any]) -> None:
+        click.secho(f"[tool] {payload['status']}", dim=True, err=True)
+
+    def _permission(self, payload: Mapping[str, Any]) -> None:
+        if self._is_decided(payload):
+            return
+        answer = self._person.permit(payload["tool"], payload["details"])
+        self._deck.say("permission.respond", request_id=payload["request_id"], answer=answer)
+
+    def _is_decided(self, payload: Mapping[str, Any]) -> bool:
+        """Whether the server answers by itself, by the level or by a rule."""
+        if self._level == "ask_for_all":
+            return False
+        is_low = payload["risk"] == "low"
+        return self._level != "ask_for_risky" or is_low or payload["tool"] in self._remembered
+
+    def _choice(self, payload: Mapping[str, Any]) -> None:
+        option = self._person.choose(payload["prompt"], tuple(payload["options"]))
+        if option is None:
+            click.secho("[skipped: the question ends by itself, or Ctrl-C]", dim=True, err=True)
+        else:
+            self._deck.say("choice.respond", request_id=payload["request_id"], option=option)
