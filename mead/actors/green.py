@@ -31,7 +31,12 @@ def interrupt_quietly() -> None:
 
 
 def pause() -> None:
-    """Let every other ready greenlet run once."""
+    """Let every other ready greenlet run once, and sockets and timers that are due be seen.
+
+    `sleep(0)` alone the loop repeats up to fifty times before it looks at sockets and timers.
+    """
+    hub: Any = gevent.get_hub()
+    hub.wait(hub.loop.timer(0))
     gevent.sleep(0)
 
 
