@@ -25,6 +25,9 @@ class MemorySocket:
         self.closed: Closed | None = None
         self.last_activity = time.monotonic()
         self.pings = 0
+        self.answers_pings = False
+        """Whether the device's transport sends pongs, as a browser's does."""
+        self.hear_timeout_ms = HEAR_TIMEOUT_MS
         self._said: Queue[str | bytes | None] = Queue()
         self._sent: deque[bytes] = deque()
         self._more = Event()
@@ -66,6 +69,8 @@ class MemorySocket:
 
     def ping(self) -> bool:
         self.pings += 1
+        if self.answers_pings:
+            self.last_activity = time.monotonic()
         return self.closed is None
 
     def close(self, code: int = 1000, reason: str = "") -> None:
@@ -99,12 +104,13 @@ class MemorySocket:
         """Take nothing more of what is sent."""
         self._reads = False
 
-    def hear(self, *types: str, timeout_ms: float = HEAR_TIMEOUT_MS) -> dict[str, Any]:
+    def hear(self, *types: str) -> dict[str, Any]:
         """The next message, of one of these types if any are given; others are passed over.
 
-        Raises TimeoutError, and ConnectionError when the socket is closed and all was heard.
+        Raises TimeoutError after `hear_timeout_ms`, and ConnectionError when the socket is closed
+        and all was heard.
         """
-        with time_limit(timeout_ms) as limit:
+        with time_limit(self.hear_timeout_ms) as limit:
             try:
                 return self._hear(types)
             except Timeout as timeout:

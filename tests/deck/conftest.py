@@ -78,10 +78,11 @@ def make_mead(tools) -> Iterator[MeadMaker]:
         yield make
 
 
-def router(script: Any, tools: Tools, tasks: TaskSupervisor) -> Router:
-    """The real one, over a scripted model and scripted tools."""
+def router(model: Any, tools: Tools, tasks: TaskSupervisor) -> Router:
+    """The real one, over a provider (or the script of one) and scripted tools."""
+    provider = model if hasattr(model, "complete") else ScriptedProvider(model)
     return Router(
-        slots={"local": ScriptedProvider(script)},
+        slots={"local": provider},
         hub=tools,
         tasks=tasks,
         classifier=ClassifierSettings(),
