@@ -31,7 +31,7 @@ def device():
     with Mead(conf, handlers=handlers) as mead, everyone() as devices:
         device = devices.at(*opened(mead)).come()
         device.socket.answers_pings = True
-            yield device
+        yield device
     tasks.stop()
     provider.close()
 
