@@ -11,9 +11,12 @@ import requests
 from urllib3.exceptions import HTTPError, ReadTimeoutError
 
 from mead.actors.green import Timeout, pause, time_limit
+from mead.net.causes import causes_of
+from mead.net.fair import HeadTooLong
 from mead.providers.errors import ProviderFault, retry_after_ms
 
-READ_BYTES: Final = 65536
+READ_BYTES: Final = 16384
+"""What so much may hold (thousands of tiny events) is read without letting others run."""
 MAX_BODY_BYTES: Final = 64 * 1024 * 1024
 """A plain answer longer than this is no answer of a model."""
 MAX_ERROR_BYTES: Final = 65536
@@ -73,13 +76,18 @@ class Answer:
         return {"true": True, "false": False}.get(self.headers.get("x-should-retry", ""))
 
     def chunks(self) -> Iterator[bytes]:
-        """The bytes of the body as they arrive, never empty, decoded from any content coding.
+        """The bytes of the body as they arrive, never empty.
 
         Raises ProviderFault: `provider_timeout` after receive_timeout_ms of silence,
-        `bad_response` (retryable) when the connection breaks.  A body without length or chunks
+        `bad_response` (retryable) when the connection breaks, or for a compressed body: none was
+        asked for, and a few bytes of one could become any number.  A body without length or chunks
         that is cut just ends: only the protocol's own end marker proves that it was whole.
         Blocks on: network.
         """
+        if self.headers.get("content-encoding", "").strip().lower() not in ("", "identity"):
+            raise ProviderFault(
+                "bad_response", "the answer is compressed, which was not asked for; check proxies"
+            )
         turn_ends = time.monotonic() + _TURN_MS / 1000
         while data := self._read():
             yield data
@@ -90,12 +98,14 @@ class Answer:
 
     def _read(self) -> bytes | None:
         try:
-            return self._raw.read1(READ_BYTES, decode_content=True)
+            return self._raw.read1(READ_BYTES, decode_content=False)
         except ReadTimeoutError:
             raise ProviderFault(
                 "provider_timeout", "the provider fell silent in the middle of its answer"
             ) from None
-        except (HTTPError, http.client.HTTPException, OSError):
+        except (HTTPError, http.client.HTTPException, OSError) as error:
+            if any(isinstance(cause, HeadTooLong) for cause in causes_of(error)):
+                raise ProviderFault("bad_response", "the answer has too many trailers") from None
             raise ProviderFault(
                 "bad_response",
                 "the connection broke in the middle of the provider's answer",

@@ -15,7 +15,7 @@ import logging
 import random
 import re
 import ssl
-from collections.abc import Callable, Generator, Iterator, Mapping
+from collections.abc import Callable, Generator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import partial
@@ -28,6 +28,7 @@ from urllib3.exceptions import HTTPError
 
 from mead.actors.green import sleep_ms
 from mead.errors import ConfigurationError
+from mead.net.causes import causes_of
 from mead.providers.answer import Answer
 from mead.providers.errors import ProviderFault
 from mead.providers.reuse import StaleConnection
@@ -156,7 +157,7 @@ class HttpClient:
                 request, stream=True, timeout=self._timeout, allow_redirects=False
             )
         except (requests.RequestException, HTTPError) as error:
-            causes = list(_causes(error))
+            causes = list(causes_of(error))
             if any(isinstance(cause, StaleConnection) for cause in causes):
                 raise StaleConnection from None
             raise _not_answered(error, causes, self.host) from None
@@ -218,11 +219,3 @@ def _is_garbage(error: BaseException) -> bool:
     return isinstance(error, http.client.HTTPException) and not isinstance(
         error, http.client.RemoteDisconnected | http.client.IncompleteRead
     )
-
-
-def _causes(error: BaseException) -> Iterator[BaseException]:
-    """The error, and those that urllib3 and requests have wrapped into its arguments."""
-    yield error
-    for wrapped in (*error.args, getattr(error, "reason", None)):
-        if isinstance(wrapped, BaseException):
-            yield from _causes(wrapped)

@@ -6,19 +6,18 @@ connection, without counting as a retry.  (llama.cpp closes many connections aft
 """
 
 from http.client import RemoteDisconnected
-from typing import Any, cast
 
-from urllib3.connection import HTTPConnection, HTTPSConnection
-from urllib3.connectionpool import HTTPConnectionPool, HTTPSConnectionPool
 from urllib3.poolmanager import PoolManager
 from urllib3.response import HTTPResponse
+
+from mead.net.connections import FairConnection, FairTlsConnection, use_connections
 
 
 class StaleConnection(OSError):
     """The server had closed a connection that served an earlier request."""
 
 
-class _Http(HTTPConnection):
+class _Http(FairConnection):
     """A connection whose loss says whether it was new."""
 
     served = False
@@ -38,18 +37,10 @@ class _Http(HTTPConnection):
         return response
 
 
-class _Https(_Http, HTTPSConnection):
+class _Https(_Http, FairTlsConnection):
     """The same over TLS."""
-
-
-class _HttpPool(HTTPConnectionPool):
-    ConnectionCls = cast(Any, _Http)
-
-
-class _HttpsPool(HTTPSConnectionPool):
-    ConnectionCls = cast(Any, _Https)
 
 
 def watch(manager: PoolManager) -> None:
     """Make the manager's connections know."""
-    manager.pool_classes_by_scheme = {"http": _HttpPool, "https": _HttpsPool}
+    use_connections(manager, _Http, _Https)

@@ -442,11 +442,26 @@ def test_a_body_without_end_is_cut_at_the_limit():
     assert MAX_BODY_BYTES == 64 * 1024 * 1024
 
 
-def test_a_compressed_answer_is_read_all_the_same():
-    packed = gzip.compress(b"hello " * 1000)
-    reply = answer(packed, headers={"Content-Encoding": "gzip"})
+@pytest.mark.parametrize("coding", ["gzip", "deflate, gzip", "br"])
+def test_a_compressed_answer_was_not_asked_for_and_is_refused(coding):
+    reply = answer(gzip.compress(b"hello " * 1000), headers={"Content-Encoding": coding})
     with ReplayServer(reply) as server, client_of(server.url) as client:
-        assert body_of(client) == b"hello " * 1000
+        fault = fault_of(client)
+    assert (fault.reason, fault.retryable) == ("bad_response", False)
+    assert "compressed" in fault.message
+
+
+def test_an_answer_that_says_it_is_not_compressed_is_read():
+    reply = answer(b"hello", headers={"Content-Encoding": "Identity"})
+    with ReplayServer(reply) as server, client_of(server.url) as client:
+        assert body_of(client) == b"hello"
+
+
+def test_a_compressed_refusal_is_known_by_its_status():
+    reply = answer(gzip.compress(b"{}"), 529, headers={"Content-Encoding": "gzip"})
+    with ReplayServer(reply) as server, client_of(server.url) as client:
+        told = client.run(POST, lambda got: (got.status, got.refusal_body()))
+    assert told == (529, b"")
 
 
 # -- cancelling ------------------------------------------------------------------------------------
