@@ -17,18 +17,21 @@ import requests
 from requests.adapters import HTTPAdapter
 from urllib3.exceptions import HTTPError, NewConnectionError, ReadTimeoutError
 
-from mead.actors.green import Timeout, pause, time_limit
+from mead.actors.green import Timeout, time_limit
 from mead.mcp.client.faults import ServerFault
+from mead.net.causes import causes_of
+from mead.net.connections import use_connections
+from mead.net.fair import HeadTooLong
 
 log = logging.getLogger(__name__)
 
 CONNECT_TIMEOUT_S: Final = 5.0
-READ_BYTES: Final = 65536
+READ_BYTES: Final = 16384
+"""What so much may hold (thousands of tiny events) is read without letting others run."""
 MAXIMUM_BODY_BYTES: Final = 4 * 1024 * 1024
 """Source: seed A6, Bounds on what a server says."""
 
 _IDLE_CONNECTIONS: Final = 16
-_READS_IN_A_ROW: Final = 8
 _DRAIN_MS: Final = 50
 """How long to wait for the end of an answer that is complete, to keep its connection."""
 
@@ -54,18 +57,18 @@ class Answer:
         return self.headers.get("content-type", "").partition(";")[0].strip().lower()
 
     def chunks(self, limit: int | None = MAXIMUM_BODY_BYTES) -> Iterator[bytes]:
-        """The bytes as they arrive, at most `limit` of them.  Raises ServerFault."""
+        """The bytes as they arrive, at most `limit` of them.  Raises ServerFault.
+
+        A compressed answer was not asked for, and a few bytes of one could become any number.
+        """
+        if self.headers.get("content-encoding", "").strip().lower() not in ("", "identity"):
+            raise ServerFault("bad_response", "the answer is compressed, which was not asked for")
         size = 0
-        in_a_row = 0
         while data := self._read():
             size += len(data)
             if limit is not None and size > limit:
                 raise ServerFault("response_too_large", f"the answer has more than {limit} bytes")
             yield data
-            in_a_row += 1
-            if in_a_row == _READS_IN_A_ROW:  # a socket that always has data never yields by itself
-                in_a_row = 0
-                pause()
         self._ended = True
 
     def body(self) -> bytes:
@@ -89,10 +92,12 @@ class Answer:
 
     def _read(self) -> bytes | None:
         try:
-            return self._raw.read1(READ_BYTES, decode_content=True)
+            return self._raw.read1(READ_BYTES, decode_content=False)
         except ReadTimeoutError:
             raise ServerFault("timeout", "the server fell silent in its answer") from None
-        except (HTTPError, http.client.HTTPException, OSError):
+        except (HTTPError, http.client.HTTPException, OSError) as error:
+            if any(isinstance(cause, HeadTooLong) for cause in causes_of(error)):
+                raise ServerFault("bad_response", "the answer has too many trailers") from None
             raise ServerFault("connection_lost", "the answer broke off") from None
 
 
@@ -170,6 +175,12 @@ class _Adapter(HTTPAdapter):
     def __init__(self) -> None:
         self._tls: ssl.SSLContext | None = None
         super().__init__(pool_maxsize=_IDLE_CONNECTIONS, max_retries=0)
+        use_connections(self.poolmanager)
+
+    def proxy_manager_for(self, proxy: str, **proxy_kwargs: Any) -> Any:
+        manager = super().proxy_manager_for(proxy, **proxy_kwargs)
+        use_connections(manager)
+        return manager
 
     def build_connection_pool_key_attributes(
         self, request: requests.PreparedRequest, verify: object, cert: object = None
@@ -200,7 +211,7 @@ class _Adapter(HTTPAdapter):
 
 def _not_answered(error: Exception) -> ServerFault:
     """The fault of a request that got no status and headers.  Its own text may hold the URL."""
-    causes = list(_causes(error))
+    causes = list(causes_of(error))
     if any(isinstance(cause, ssl.SSLCertVerificationError) for cause in causes):
         return ServerFault("unreachable", "the server's certificate could not be verified")
     if isinstance(error, requests.ReadTimeout):
@@ -210,14 +221,8 @@ def _not_answered(error: Exception) -> ServerFault:
         isinstance(cause, unsent) for cause in causes
     ):
         return ServerFault("unreachable", "no connection to the server could be made")
+    if any(isinstance(cause, HeadTooLong) for cause in causes):
+        return ServerFault("bad_response", "the answer has too many headers")
     if isinstance(error, requests.ConnectionError):
         return ServerFault("connection_lost", "the connection broke before the answer")
     return ServerFault("unreachable", "the request could not be made; check url and headers")
-
-
-def _causes(error: BaseException) -> Iterator[BaseException]:
-    """The error, and those that urllib3 and requests have wrapped into its arguments."""
-    yield error
-    for wrapped in (*error.args, getattr(error, "reason", None)):
-        if isinstance(wrapped, BaseException):
-            yield from _causes(wrapped)

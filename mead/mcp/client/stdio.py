@@ -21,6 +21,7 @@ from gevent import monkey
 from gevent.event import Event
 
 import mead.mcp.client
+from mead.actors.green import pause
 from mead.mcp.client.command import Command
 from mead.mcp.client.faults import ServerFault
 
@@ -276,7 +277,7 @@ class Reads:
         self._in_a_row += 1
         if self._in_a_row > _READS_IN_A_ROW:
             self._in_a_row = 0
-            gevent.sleep(0)
+            pause()
         while True:
             try:
                 data = os.read(self._pipe.fd, READ_BYTES)
