@@ -100,7 +100,6 @@ class Channel(Actor):
         )
         self._commands = Commands(self._recorder, self._requests, self._turns, settings.queue_limit)
         self._watch_idleness()
-        self.ref.cast(messages.Begin())
 
     def on_stop(self, exit_: Exit) -> None:
         """Close what is still open.  Blocks on: disk."""

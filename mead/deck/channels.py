@@ -4,17 +4,17 @@ from collections.abc import Callable
 from typing import Final, Protocol
 
 from mead.actors.actor import ActorRef
-from mead.actors.dynamic import DynamicSupervisor
+from mead.actors.dynamic import DynamicSupervisor, TooManyChildren
 from mead.actors.exits import Child, Exit
 from mead.actors.green import Event, sleep_ms
 from mead.deck.channel import Channel
 from mead.deck.event_log import EventLog
 from mead.deck.file_log import FileEventLog
 from mead.deck.memory_log import MemoryEventLog
-from mead.deck.messages import Deleting, Drain, SessionEnded
+from mead.deck.messages import Begin, Deleting, Drain, SessionEnded
 from mead.deck.state import DeckState
 from mead.deck.surroundings import Surroundings
-from mead.errors import SessionNotFound
+from mead.errors import SessionNotFound, SessionStopped
 
 ENDING_POLL_MS: Final = 2
 """How often it is looked whether an ending channel has let go of its log, which takes some."""
@@ -45,6 +45,7 @@ class ChannelPool(DynamicSupervisor[ActorRef]):
         self._channels: dict[str, Channel] = {}
         self._starting: dict[str, Event] = {}
         self._watched: dict[str, Child] = {}
+        self._is_draining = False
 
     def channel_for(self, session_id: str) -> ActorRef:
         """The channel of a running conversation, started if need be.
@@ -85,6 +86,7 @@ class ChannelPool(DynamicSupervisor[ActorRef]):
 
     def drain(self) -> None:
         """Start no turn any more and let nobody wait for a person.  Blocks on: nothing."""
+        self._is_draining = True
         for channel in self.children.values():
             channel.cast(Drain())
 
@@ -95,7 +97,7 @@ class ChannelPool(DynamicSupervisor[ActorRef]):
         done = self._starting[session_id] = Event()
         try:
             channel = Channel(session_id, self._around, lambda: self._open_log(session_id))
-            ref = self.start_child(session_id, channel.start)
+            ref = self._start_channel(session_id, channel)
             self._channels[session_id] = channel
             ref.on_end(lambda _: self._drop(session_id, channel))
             self._watch(session_id, session)
@@ -103,6 +105,14 @@ class ChannelPool(DynamicSupervisor[ActorRef]):
         finally:
             del self._starting[session_id]
             done.set()
+
+    def _start_channel(self, session_id: str, channel: Channel) -> ActorRef:
+        try:
+            ref = self.start_child(session_id, channel.start)
+        except TooManyChildren:
+            raise SessionStopped("the deck is stopping") from None
+        ref.cast(Drain() if self._is_draining else Begin())
+        return ref
 
     def _open_log(self, session_id: str) -> tuple[EventLog, DeckState]:
         limit, files = self._around.settings.event_log_limit, self._around.files

@@ -45,6 +45,10 @@ class Feed:
         except MeadError as error:
             log.warning("a replay failed: %s", error)
             self.socket.close(*FAILED)
+        except Exception as error:
+            log.error("a bug in a replay: %s", type(error).__name__)
+            self.socket.close(*FAILED)
+            raise
         finally:
             self._reader.close()
 

@@ -5,6 +5,7 @@ is logged -> a task submits the turn under the published id -> text and tool cal
 they come -> the ending is logged in one write -> the next starts.  Source: SPEC section 8.
 """
 
+import logging
 from typing import Any, NamedTuple
 
 from mead.actors.actor import Actor, Reply
@@ -30,6 +31,8 @@ from mead.deck.recorder import Recorder
 from mead.deck.requests import Requests
 from mead.errors import MeadError, SessionCrashed, SessionStopped, TurnCancelled, TurnError
 from mead.protocols import SessionAPI, TurnReceipt
+
+log = logging.getLogger(__name__)
 
 
 class _Guest(NamedTuple):
@@ -221,6 +224,8 @@ class Turns:
         unshown = running.take_text()
         self._running = None
         self._channel.unlink(running.task)
+        if outcome.error is not None:
+            log.error("a bug in a deck's turn: %s", type(outcome.error).__name__)
         played = outcome.value or Played(None, SessionCrashed("the turn could not be run"))
         if isinstance(played.result, SessionStopped):
             self.is_closed = True  # the session's own end is about to be told

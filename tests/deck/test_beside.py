@@ -126,6 +126,24 @@ def test_a_leaving_server_lets_turns_end_and_keeps_the_queue(make_mead, devices,
     assert [turn.input for turn in again.history(session_id)] == ["runs", "waits"]
 
 
+def test_a_leaving_server_starts_no_turn_for_a_device_that_just_came(make_mead, devices, tmp_path):
+    go = Event()
+    mead, session_id = opened(make_mead(lambda request: "x" if go.wait(5) else "", tmp_path))
+    device = devices.at(mead, session_id).come()
+    device.send("runs", "m1")
+    device.send("waits", "m2")
+    device.hear("turn.routed")
+    mead.deck()._channels.running(session_id).kill()
+    device.gone()
+    mead.deck().drain()
+    device.come()
+    assert [prompt["text"] for prompt in device.snapshot["queue"]] == ["waits"]
+    device.say("policy.set", level="read_only")
+    device.hear("policy.updated")
+    assert len(device.of("turn.started")) == 1
+    go.set()
+
+
 def test_a_leaving_server_lets_nobody_wait_for_a_person(make_mead, devices):
     write = {"tool_calls": [{"name": "notes__write", "arguments": {}}]}
     mead, session_id = opened(make_mead([write, {"text": "done"}]))
