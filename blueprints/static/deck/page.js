@@ -3,7 +3,7 @@
 import { lastCode, lastPrompt } from "./core/select.js";
 import { visible } from "./core/text.js";
 import { Conversation } from "./conversation.js";
-import { clock, t, tCode } from "./i18n/index.js";
+import { t, tCode } from "./i18n/index.js";
 import { Drafts } from "./net/drafts.js";
 import { h, setText, show } from "./ui/dom.js";
 import { Keys } from "./ui/keys.js";
@@ -12,12 +12,11 @@ import { personNeeded } from "./ui/notify.js";
 import { prefs } from "./ui/prefs.js";
 import { ScrollKeeper } from "./ui/scroll.js";
 import { Composer } from "./views/composer.js";
-import { Dock } from "./views/dock.js";
 import { emptyState } from "./views/empty.js";
 import { ConversationList } from "./views/list.js";
 import { Manage } from "./views/manage.js";
 import { Queue } from "./views/queue.js";
-import { remaining } from "./views/request.js";
+import { Requests } from "./views/requests.js";
 import { Settings } from "./views/settings.js";
 import { Shell } from "./views/shell.js";
 import { Status } from "./views/status.js";
@@ -26,14 +25,10 @@ import { Usage } from "./views/usage.js";
 
 const LIST_EVERY_MS = 10_000;
 const END_ROOM_PX = 64; // the empty room below the newest turn
-const SPOKEN_AT_S = [30, 10];
 
 export class Page {
-  #cards = new Map(); // request_id -> RequestCard
   #info = null;
   #place = null; // where the reader was before a rebuild
-  #spoken = new Map(); // request_id -> seconds at which the countdown was told
-  #tokenNotes = new Map();
   #leaving = new AbortController();
   #timers = [];
   #isNew = true;
@@ -48,7 +43,13 @@ export class Page {
     this.live = new LiveRegion(this.shell.polite);
     this.drafts = new Drafts((sessionId, text) => tabs.tell("draft", { sessionId, text }));
     this.conversation = new Conversation(api, this.#conversationView());
-    this.context = this.#cardContext();
+    this.requests = new Requests({
+      conversation: this.conversation,
+      shell: this.shell,
+      edit: (turn) => this.#edit(turn.prompt ?? "", turn.askedRoute),
+      composer: () => this.composer.text,
+      scroll: () => this.scroll,
+    });
     this.#makeViews(signOut);
     this.#listen();
   }
@@ -56,12 +57,12 @@ export class Page {
   // -- making --------------------------------------------------------------------------------------
 
   #makeViews(signOut) {
-    const { shell, conversation, context } = this;
+    const { shell, conversation, tabs } = this;
     const toComposer = () => this.composer.text;
     this.transcript = new Transcript({
       list: shell.turns,
       olderButton: shell.older,
-      context,
+      context: this.requests.context,
       getState: () => conversation.state,
       fetchOlder: () => conversation.fetchOlder(),
       onPainted: () => this.#painted(),
@@ -80,16 +81,15 @@ export class Page {
     this.queue = new Queue(
       {
         cancel: (turn) => conversation.cancelPrompt(turn),
-        edit: (turn) => conversation.cancelPrompt(turn) && this.context.edit(turn),
+        edit: (turn) => conversation.cancelPrompt(turn) && this.#edit(turn.prompt ?? "", turn.askedRoute),
         resend: (entry) => (conversation.resend(entry.id), this.#updateQueue()),
         discard: (entry) => (conversation.outbox.settle(entry.id), this.#updateQueue()),
       },
       toComposer,
     );
-    this.dock = new Dock({ ...context, show: (request) => this.#showRequest(request) }, toComposer);
     this.status = new Status({ retry: () => conversation.connection.retryNow(), newFromDraft: () => this.#newFromDraft() });
     shell.bar.append(this.status.element);
-    shell.dock.append(this.status.banner, this.dock.element, this.queue.element, this.composer.element);
+    shell.dock.append(this.status.banner, this.requests.dock.element, this.queue.element, this.composer.element);
     this.list = new ConversationList(shell.list, {
       create: () => this.#create(),
       manage: (row) => this.manage.open(row),
@@ -97,7 +97,14 @@ export class Page {
       settings: () => this.settings.open(),
       close: () => shell.toggleList(false),
     });
-    this.manage = new Manage(this.#manageActions());
+    this.manage = new Manage({
+      api: this.api,
+      isOpen: (id) => id === conversation.sessionId,
+      leave: () => (location.hash = "#/"),
+      renamed: (id, title) => this.list.patch(id, { title }),
+      removed: (id) => this.list.drop(id),
+      changed: () => (this.refreshList(), tabs.tell("list")),
+    });
     this.usage = new Usage(() => this.api.usage());
     this.settings = new Settings({
       conversation: () => this.#policyState(),
@@ -105,26 +112,6 @@ export class Page {
       forget: (tool) => conversation.forget(tool),
       signOut,
     });
-  }
-
-  #cardContext() {
-    const { conversation } = this;
-    return {
-      isLive: () => conversation.isLive,
-      isPending: (id) => conversation.state.pending.has(id),
-      deviceIsHere: conversation.deviceIsHere,
-      timeLeft: (request) => remaining(request, conversation.state.clockOffset),
-      register: (card) => this.#cards.set(card.request.id, card),
-      answer: (request, answer) => this.#respond(request, () => conversation.answer(request, answer)),
-      choose: (request, option) => this.#respond(request, () => conversation.choose(request, option)),
-      extend: conversation.extend,
-      cancelCall: conversation.cancelCall,
-      edit: (turn) => this.#edit(turn.prompt ?? "", turn.askedRoute),
-    };
-  }
-
-  #respond(request, send) {
-    if (send()) this.#cards.get(request.id)?.markSent(true);
   }
 
   #conversationView() {
@@ -142,32 +129,6 @@ export class Page {
     };
   }
 
-  #manageActions() {
-    const changed = () => (this.refreshList(), this.tabs.tell("list"));
-    return {
-      rename: async (id, title) => {
-        await this.api.rename(id, title);
-        this.list.patch(id, { title });
-        changed();
-      },
-      exportFile: async (row, format) => {
-        const blob = await this.api.exportFile(row.session_id, format);
-        download(blob, `${row.session_id}.${format === "jsonl" ? "jsonl" : "md"}`);
-      },
-      stop: async (id) => {
-        if (id === this.conversation.sessionId) location.hash = "#/"; // an open one would start again
-        await this.api.stop(id);
-        changed();
-      },
-      remove: async (id) => {
-        await this.api.remove(id);
-        if (id === this.conversation.sessionId) location.hash = "#/";
-        this.list.drop(id);
-        changed();
-      },
-    };
-  }
-
   #listen() {
     const { signal } = this.#leaving;
     addEventListener("hashchange", () => this.#route(), { signal });
@@ -180,8 +141,8 @@ export class Page {
       new: () => this.#create(),
       copyCode: () => this.#copyCode(),
       composer: () => this.composer.text.focus(),
-      regions: () => this.#nextRegion(),
-      request: () => this.#toRequest(),
+      regions: () => this.shell.nextRegion(),
+      request: () => this.requests.goTo(),
       stop: () => this.#stop(),
       stopHint: () => this.conversation.state.running && this.live.say(t("escAgain")),
     }, signal);
@@ -193,12 +154,13 @@ export class Page {
     this.#route();
     this.refreshList();
     this.#timers.push(setInterval(() => document.hidden || this.refreshList(), LIST_EVERY_MS));
-    this.#timers.push(setInterval(() => this.#tick(), 1000));
+    this.#timers.push(setInterval(() => this.requests.tick(), 1000));
     this.api.info().then((info) => this.#gotInfo(info), () => {});
   }
 
   leave() {
     this.#leaving.abort();
+    this.drafts.flush();
     for (const timer of this.#timers) clearInterval(timer);
     this.conversation.connection.close();
     for (const dialog of document.querySelectorAll("dialog")) dialog.remove();
@@ -211,7 +173,7 @@ export class Page {
     this.list.render();
     this.settings.update();
     this.queue.retranslate();
-    this.#cards.clear();
+    this.requests.forget();
     this.transcript.reset();
     this.transcript.all();
     this.#updateHead();
@@ -228,14 +190,14 @@ export class Page {
     const id = /^#\/c\/([0-9a-f-]{36})$/.exec(location.hash)?.[1] ?? null;
     if (!this.#isNew && id === this.conversation.sessionId) return;
     this.#isNew = false;
-    this.#cards.clear();
+    this.requests.forget();
     this.#place = null;
     this.conversation.open(id);
     this.transcript.reset();
     this.transcript.quiet = id !== null;
     this.list.open = id;
     this.composer.canSend = true;
-    this.composer.fill(this.drafts.read(id), { focus: false });
+    this.composer.show(this.drafts.read(id));
     this.scroll.followNow();
     this.#updateHead();
     this.#updateEmpty();
@@ -283,16 +245,14 @@ export class Page {
     } else if (status.kind === "live" || status.kind === "closed") {
       this.shell.root.classList.remove("deleted");
     }
-    if (status.kind !== "live") for (const card of this.#cards.values()) card.sent = false;
-    for (const card of this.#cards.values()) card.update();
-    this.dock.update(this.conversation.requests());
+    this.requests.connectionChanged(status.kind === "live");
   }
 
   #snapshot(rebuild) {
     const { state } = this.conversation;
     if (rebuild) {
       this.#place = this.scroll.follow ? null : this.scroll.place;
-      this.#cards.clear();
+      this.requests.forget();
       this.transcript.reset();
       this.shell.tell(t("rebuilt"));
     }
@@ -310,18 +270,13 @@ export class Page {
   }
 
   #head(event) {
-    if (event.type === "permission.requested" || event.type === "choice.requested") this.#announce(event.payload);
+    if (event.type === "permission.requested" || event.type === "choice.requested") this.requests.announce(event.payload);
     if (event.type === "turn.failed") this.shell.warn(tCode("failed", event.payload.reason));
     if (event.type === "turn.completed") this.live.say(t("answerDone"));
     if (event.type === "metric.updated") this.usage.refresh();
     if (event.type === "turn.started") this.scroll.settle();
     this.transcript.paint();
     this.#updateHead();
-  }
-
-  #announce(payload) {
-    const about = payload.options ? visible(payload.prompt) : t("wantsToRun", visible(payload.tool.replace("__", ".")), payload.risk === "high");
-    this.shell.warn(`${t("needsYou")}: ${about}`);
   }
 
   #accepted() {
@@ -348,7 +303,6 @@ export class Page {
 
   #updateHead() {
     const { state, sessionId } = this.conversation;
-    const requests = this.conversation.requests();
     const title = state.title ?? this.list.find(sessionId)?.title ?? null;
     setText(this.shell.title, title ? visible(title) : t(sessionId ? "untitled" : "newConversation"));
     show(this.shell.manage, sessionId !== null);
@@ -356,13 +310,11 @@ export class Page {
     show(this.shell.policy, state.policyLevel !== null);
     setText(this.shell.policy, state.policyLevel ? t(`policy.${state.policyLevel}`) : "");
     this.composer.running = state.running !== null;
-    this.dock.update(requests);
-    for (const card of this.#cards.values()) card.update();
+    const waiting = this.requests.update(title);
     if (sessionId && state.logId) {
-      const change = { turn_running: state.running !== null, pending: requests.length, queued: state.queue.length };
+      const change = { turn_running: state.running !== null, pending: waiting.length, queued: state.queue.length };
       this.list.patch(sessionId, { ...change, ...(title ? { title } : {}) });
     }
-    personNeeded(requests, title);
     this.#updateQueue();
     this.#updateEmpty();
     this.settings.update();
@@ -386,8 +338,7 @@ export class Page {
 
   #painted() {
     this.scroll.settle();
-    for (const card of this.#cards.values()) if (card.isOpen) card.armed.check();
-    this.dock.armed.check();
+    this.requests.check();
   }
 
   // The newest prompt: following ends when it reaches the top.
@@ -397,9 +348,7 @@ export class Page {
 
   #scrolled() {
     this.transcript.nearTop(this.shell.scroller.scrollTop);
-    for (const { isOpen, armed } of this.#cards.values()) {
-      if (isOpen) this.scroll.isByReader ? armed.moveAlong() : armed.check();
-    }
+    this.requests.scrolled(this.scroll.isByReader);
   }
 
   #moved() {
@@ -408,21 +357,6 @@ export class Page {
     const screens = below / this.shell.scroller.clientHeight;
     setText(this.shell.pillText, screens >= 1 ? t("moreScreens", Math.round(screens)) : t("more"));
     if (this.scroll.follow && below <= 24) this.transcript.trim();
-  }
-
-  #tick() {
-    for (const request of this.conversation.requests()) this.#sayCountdown(request);
-    for (const card of this.#cards.values()) if (card.isOpen) (card.tick(), card.armed.check());
-    this.dock.tick();
-    this.dock.armed.check();
-  }
-
-  #sayCountdown(request) {
-    const seconds = Math.ceil(this.context.timeLeft(request) / 1000);
-    const mark = SPOKEN_AT_S.findLast((each) => seconds <= each);
-    if (mark === undefined || seconds === 0 || this.#spoken.get(request.id) === mark) return;
-    this.#spoken.set(request.id, mark);
-    this.shell.warn(t("timeLeft", clock(seconds * 1000)));
   }
 
   // -- what the reader does ------------------------------------------------------------------------
@@ -472,31 +406,6 @@ export class Page {
     this.manage.open({ running: true, ...this.list.find(id), session_id: id, ...(title ? { title } : {}) });
   }
 
-  #showRequest(request) {
-    const card = this.#cards.get(request.id);
-    if (!card) return;
-    this.scroll.showTop(card.element.closest(".card") ?? card.element);
-    card.element.focus({ preventScroll: true });
-  }
-
-  // F8: to the oldest request, and back to where one came from.
-  #toRequest() {
-    const [first] = this.conversation.requests();
-    const card = first && this.#cards.get(first.id);
-    if (card && card.element.contains(document.activeElement)) return (this.cameFrom ?? this.composer.text).focus();
-    this.cameFrom = document.activeElement;
-    return first && this.#showRequest(first);
-  }
-
-  #nextRegion() {
-    const regions = [this.shell.list.querySelector("button"), this.shell.scroller, this.composer.text].filter(
-      (element) => element?.offsetParent !== null,
-    );
-    const inside = [this.shell.list, this.shell.scroller, this.shell.dock];
-    const at = inside.findIndex((region) => region.contains(document.activeElement));
-    regions[(at + 1) % regions.length]?.focus();
-  }
-
   #policyState() {
     const { state } = this.conversation;
     if (!state.policyLevel) return null;
@@ -507,23 +416,9 @@ export class Page {
 
   otherDraft(sessionId, text) {
     if (sessionId !== this.conversation.sessionId || document.activeElement === this.composer.text) return;
-    if (text !== this.composer.text.value) this.composer.fill({ text }, { focus: false });
+    if (text !== this.composer.text.value) this.composer.show({ text });
   }
 
-  offerToken(id, grant) {
-    const allow = h("button", { type: "button", class: "small", onclick: () => (grant(), this.tokenSettled(id)) }, t("allow"));
-    this.#tokenNotes.set(id, this.shell.tell(t("otherTab"), allow));
-  }
-
-  tokenSettled(id) {
-    this.#tokenNotes.get(id)?.remove();
-    this.#tokenNotes.delete(id);
-  }
-}
-
-function download(blob, name) {
-  const address = URL.createObjectURL(blob);
-  const link = h("a", { href: address, download: name });
-  link.click();
-  setTimeout(() => URL.revokeObjectURL(address), 10_000);
+  offerToken = (id, grant) => this.shell.ask(id, t("otherTab"), t("allow"), grant);
+  tokenSettled = (id) => this.shell.settled(id);
 }

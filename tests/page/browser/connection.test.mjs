@@ -3,7 +3,7 @@
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
 
-import { Server, ended, launch, live, openPage, send, until } from "../harness.mjs";
+import { Server, TOKEN, ended, launch, live, openPage, send, until } from "../harness.mjs";
 
 let server, browser;
 before(async () => {
@@ -198,4 +198,21 @@ test("a server without storage says that it keeps a conversation in memory only"
   await page.getByText("kept in memory only").waitFor();
   await page.context().close();
   await own.end();
+});
+
+test("a tab that only opens a conversation leaves the draft of another alone", async () => {
+  const page = await openPage(browser, server.address);
+  await page.locator("#composer-text").fill("half a thought");
+  await page.waitForTimeout(500);
+  await page.getByRole("button", { name: "Settings" }).focus();
+  const other = await page.context().newPage();
+  await other.addInitScript(([key, value]) => sessionStorage.setItem(key, value), ["mead /deck/ token", JSON.stringify(TOKEN)]);
+  await other.goto(server.address);
+  await until(async () => (await other.locator("#composer-text").inputValue()) === "half a thought");
+  await other.waitForTimeout(500);
+  assert.equal(await page.locator("#composer-text").inputValue(), "half a thought");
+  // What is typed in one is seen in the other, unless that one is being written in.
+  await other.locator("#composer-text").fill("a whole thought");
+  await until(async () => (await page.locator("#composer-text").inputValue()) === "a whole thought");
+  await page.context().close();
 });

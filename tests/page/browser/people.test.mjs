@@ -34,7 +34,7 @@ async function shot(page, name) {
   assert.deepEqual(problems, [], name);
   const wide = await page.evaluate(() => document.documentElement.scrollWidth > innerWidth + 1);
   assert.ok(!wide, `${name}: wider than the screen`);
-  if (PLACE) await page.screenshot({ path: path.join(PLACE, `${name}.png`) });
+  if (PLACE && !name.endsWith("tablet")) await page.screenshot({ path: path.join(PLACE, `${name}.png`) });
 }
 
 const STATES = {

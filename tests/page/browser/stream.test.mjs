@@ -67,7 +67,7 @@ test("Stop ends the answer, keeps what had arrived, and the queue goes on", asyn
   const first = page.locator("article.turn").first();
   await first.getByText("Stopped").waitFor();
   assert.match(await first.locator(".prose").innerText(), /^The log/);
-  await page.getByText("What can I do for you?").waitFor();
+  await page.locator(".prose").getByText("What can I do for you?").waitFor();
   assert.equal(await page.locator(".queue li").count(), 0);
   assert.ok(await page.getByRole("button", { name: "Stop", exact: true }).isHidden());
   await page.context().close();
@@ -146,7 +146,7 @@ test("conversations: open, rename, search, export, delete with confirmation", as
   await page.getByRole("button", { name: "New conversation" }).click();
   await page.getByText("What is on your mind?").waitFor();
   await list.locator("a", { hasText: "Été" }).click();
-  await page.getByText("What can I do for you?").waitFor();
+  await page.locator(".prose").getByText("What can I do for you?").waitFor();
   assert.equal(page.url(), url);
   await page.locator(".bar").getByRole("button", { name: "Conversation" }).click();
   await page.getByRole("button", { name: "Delete\u2026" }).click();

@@ -81,7 +81,7 @@ test("an unfinished end looks as it most likely goes on", () => {
     "a **bo": "a **bo**",
     "a *b": "a *b*",
     "a `co": "a `co`",
-    "x [te](ht": "x te",
+    "x [notes](ht": "x notes",
     "see ![x](http": "see ",
     "para\n\n- ": "para\n\n",
     "para\n-": "para\n",

@@ -12,7 +12,7 @@ export class Drafts {
 
   constructor(onChange = () => {}) {
     this.onChange = onChange;
-    addEventListener("pagehide", () => this.#write());
+    addEventListener("pagehide", () => this.flush());
   }
 
   read(sessionId) {
@@ -21,20 +21,20 @@ export class Drafts {
 
   // Written a little later, and when the page goes.
   keep(sessionId, draft) {
-    if (this.#waiting && this.#waiting[0] !== sessionId) this.#write();
+    if (this.#waiting && this.#waiting[0] !== sessionId) this.flush();
     this.#waiting = [sessionId, draft];
     clearTimeout(this.#timer);
-    this.#timer = setTimeout(() => this.#write(), AFTER_MS);
+    this.#timer = setTimeout(() => this.flush(), AFTER_MS);
   }
 
   clear(sessionId) {
     this.keep(sessionId, { ...this.read(sessionId), text: "" });
-    this.#write();
+    this.flush();
   }
 
   // The conversation has got its id.
   move(sessionId) {
-    this.#write();
+    this.flush();
     const all = kept.get("drafts", {});
     if (!all.new) return;
     all[sessionId] = all.new;
@@ -42,7 +42,8 @@ export class Drafts {
     kept.set("drafts", all);
   }
 
-  #write() {
+  // Writes what waits.
+  flush() {
     clearTimeout(this.#timer);
     if (!this.#waiting) return;
     const [sessionId, { text, route }] = this.#waiting;

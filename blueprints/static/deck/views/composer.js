@@ -90,11 +90,17 @@ export class Composer {
     return { text: this.text.value, route: this.route.value };
   }
 
-  fill({ text, route }, { focus = true } = {}) {
+  fill({ text, route }) {
+    this.show({ text, route });
+    this.actions.changed(this.draft);
+    this.text.focus({ preventScroll: true });
+  }
+
+  // A draft that is kept already: shown, and not written again over what another tab wrote.
+  show({ text, route }) {
     this.text.value = text;
     if (route) this.route.value = route;
-    this.#changed();
-    if (focus) this.text.focus({ preventScroll: true });
+    this.update();
   }
 
   // Where the prompt will go, whether it fits, whether it can be sent.

@@ -6,6 +6,8 @@ import { icon } from "../ui/icons.js";
 import { olderButton } from "./transcript.js";
 
 export class Shell {
+  #asked = new Map(); // id -> note
+
   // actions: manage(), settings(), more()
   constructor(root, actions) {
     this.skip = h("a", { class: "skip", href: "#composer-text", onclick: (event) => this.#skip(event) });
@@ -73,6 +75,29 @@ export class Shell {
     this.notice.append(note);
     while (this.notice.childElementCount > 3) this.notice.firstChild.remove();
     return note;
+  }
+
+  // Something that asks for a yes, until it is settled; no answer is a no.
+  ask(id, text, label, act) {
+    const agree = () => (act(), this.settled(id));
+    const button = h("button", { type: "button", class: "small", onclick: agree }, label);
+    this.#asked.set(id, this.tell(text, button));
+  }
+
+  settled(id) {
+    this.#asked.get(id)?.remove();
+    this.#asked.delete(id);
+  }
+
+  // The focus goes from part to part: list, text, prompt.
+  nextRegion() {
+    const parts = [
+      [this.list, this.list.querySelector("button")],
+      [this.scroller, this.scroller],
+      [this.dock, this.dock.querySelector("textarea")],
+    ].filter(([, target]) => target?.checkVisibility({ visibilityProperty: true }));
+    const at = parts.findIndex(([part]) => part.contains(document.activeElement));
+    parts[(at + 1) % parts.length]?.[1].focus();
   }
 
   // Spoken at once, for those who do not see it.
