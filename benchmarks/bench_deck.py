@@ -1,0 +1,300 @@
+"""The deck under real gunicorn.  `.venv/bin/python -m benchmarks.bench_deck`
+
+The client is this process: one thread, epoll, hardly any parsing.  Fan-out is compared with a bare
+loop over the same sockets in the same worker, in turn.
+"""
+
+import json
+import os
+import re
+import selectors
+import socket
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+import urllib.request
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from benchmarks.report import figure, header, note
+
+STREAMS = 50
+TOKENS = 100
+LISTENERS = 500
+CALLS = 50
+IDLE = 1000
+REPLAY_CALLS = 2500
+ROUNDS = 5
+EVENTS_OF_A_CALL = 4
+EVENTS_AROUND = 6
+TOKEN = "deck-token-of-the-benchmark-0123456789"
+KEY = "dGhlIHNhbXBsZSBub25jZQ=="
+STAMP = re.compile(rb'"text":"(\d+) "')
+
+ROUTER = ""
+PLAYER = 'turn_handler = "player"\nhandlers = { player = "tests.deck.e2e.player:Player" }\n'
+
+
+def main() -> None:
+    header("the deck", "websockets", "flask-sock", "gunicorn")
+    with server(ROUTER, 'fsync = "turn"') as port:
+        latency(port)
+    with server(PLAYER, None) as port:
+        fan_out(port)
+    with server(PLAYER, None) as port:
+        idle(port)
+    with server(PLAYER, 'fsync = "never"') as port:
+        replay(port)
+
+
+def latency(port: int) -> None:
+    """From the model's token to the client that reads it, with 50 conversations that stream."""
+    devices = [Device(port) for _ in range(STREAMS)]
+    before = ask(port, "/resident")["cpu_s"]
+    for device in devices:
+        device.send(str(TOKENS))
+    p50, p99 = quantiles(stamped(devices))
+    cpu_us = 1e6 * (ask(port, "/resident")["cpu_s"] - before) / (STREAMS * TOKENS)
+    asked = socket.create_connection(("127.0.0.1", port))
+    asked.sendall(
+        b"GET /ticks?count=%d HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n" % TOKENS
+    )
+    bare50, bare99 = quantiles(stamped(devices))
+    asked.close()
+    figure(
+        f"a token to its event, {STREAMS} streams of 20 tokens/s, storage on",
+        f"p50 {p50:.1f} ms, p99 {p99:.1f} ms"
+        f" (bare greenlets on the same sockets: {bare50:.1f}, {bare99:.1f})",
+        "p50 under 5 ms, p99 under 20 ms",
+        met=p50 < 5 and p99 < 20,
+    )
+    note(f"{cpu_us:.0f} us of processor time for each token, from the router to the socket")
+    leave(devices)
+
+
+def stamped(devices: list["Device"]) -> list[float]:
+    """How old each of so many tokens was when it was read, in ms."""
+    times: list[float] = []
+    with selecting(devices) as selector:
+        while len(times) < STREAMS * TOKENS:
+            for key, _ in selector.select(10):
+                data, now = key.data.read(), time.monotonic_ns()
+                times.extend((now - int(stamp)) / 1e6 for stamp in STAMP.findall(data))
+    return times
+
+
+def quantiles(times: list[float]) -> tuple[float, float]:
+    """p50 and p99."""
+    times.sort()
+    return times[len(times) // 2], times[int(len(times) * 0.99)]
+
+
+def fan_out(port: int) -> None:
+    """The events of one conversation to 500 sockets, against the bare loop."""
+    first = Device(port)
+    devices = [first, *(Device(port, first.session_id) for _ in range(LISTENERS - 1))]
+    events = CALLS * EVENTS_OF_A_CALL + EVENTS_AROUND
+    deck: list[float] = []
+    bare: list[float] = []
+    for number in range(1, ROUNDS + 1):
+        received = [0]
+
+        def count(_: "Device", data: bytes, received: list[int] = received) -> None:
+            received[0] += len(data)
+
+        began = time.perf_counter()
+        first.send(f"calls {CALLS} 0", f"m{number}")
+        read_until(devices, count, lambda device, number=number: device.ends == number)
+        deck.append(events * LISTENERS / (time.perf_counter() - began))
+        size = received[0] // (events * LISTENERS) - 4  # a frame's head
+        bare.append(events * LISTENERS / bare_round(port, devices, events, size))
+    rate, yardstick = statistics.median(deck), statistics.median(bare)
+    figure(
+        f"fan-out of one conversation to {LISTENERS} sockets, of the bare loop's rate",
+        f"{rate / yardstick:.2f} ({rate:,.0f} against {yardstick:,.0f} messages/s of {size} B)",
+        "at least 0.7",
+        met=rate >= 0.7 * yardstick,
+    )
+    leave(devices)
+
+
+def bare_round(port: int, devices: list["Device"], events: int, size: int) -> float:
+    """Seconds from the request to the last byte at the last client."""
+    left = events * len(devices) * (size + 4)
+    asked = socket.create_connection(("127.0.0.1", port))
+    began = time.perf_counter()
+    asked.sendall(
+        f"GET /bare?size={size}&events={events} HTTP/1.1\r\nHost: localhost\r\n"
+        "Connection: close\r\n\r\n".encode()
+    )
+    with selecting(devices) as selector:
+        while left > 0:
+            for key, _ in selector.select(10):
+                left -= len(key.fileobj.recv(262_144))
+    took = time.perf_counter() - began
+    while asked.recv(65_536):
+        pass
+    asked.close()
+    return took
+
+
+def idle(port: int) -> None:
+    """Resident memory of sockets that have resumed and now wait."""
+    first = Device(port)
+    Device(port, first.session_id).socket.close()  # what the first one loads is not counted
+    time.sleep(0.5)
+    before = ask(port, "/resident")
+    devices = [Device(port, first.session_id) for _ in range(IDLE)]
+    after = ask(port, "/resident")
+    assert after["sockets"] - before["sockets"] == IDLE
+    each = (after["bytes"] - before["bytes"]) / IDLE / 1024
+    figure(f"memory of one of {IDLE:,} idle sockets", f"{each:.1f} KiB", "60 KiB", met=each <= 60)
+    leave([first, *devices])
+
+
+def replay(port: int) -> None:
+    """Ten thousand events from the log in a file to a client that comes."""
+    writer = Device(port)
+    writer.send(f"calls {REPLAY_CALLS} 0")
+    read_until([writer], lambda *_: None, lambda device: device.ends == 1)
+    events = REPLAY_CALLS * EVENTS_OF_A_CALL + EVENTS_AROUND
+    times: list[float] = []
+    for _ in range(ROUNDS):
+        began = time.perf_counter()
+        device = Device(port, writer.session_id)
+        read_until([device], lambda *_: None, lambda device: device.ends == 1)
+        times.append(time.perf_counter() - began)
+        device.socket.close()
+    took = statistics.median(times)
+    figure(f"replay of {events:,} events", f"{took:.2f} s", "under 1 s", met=took < 1)
+    note(f"{events / took:,.0f} events/s, connecting included")
+    writer.socket.close()
+
+
+class Device:
+    """A socket that has resumed from the beginning."""
+
+    def __init__(self, port: int, session_id: str | None = None) -> None:
+        body = {} if session_id is None else {"session_id": session_id}
+        ticket = ask(port, "/deck/ticket", body)
+        self.session_id = ticket["session_id"]
+        self.ends = 0
+        """How many turns have ended."""
+        self._tail = b""
+        self.socket = socket.create_connection(("127.0.0.1", port))
+        self.socket.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+        self.socket.sendall(
+            "GET /deck/socket HTTP/1.1\r\nHost: localhost\r\nConnection: Upgrade\r\n"
+            "Upgrade: websocket\r\nSec-WebSocket-Version: 13\r\n"
+            f"Sec-WebSocket-Key: {KEY}\r\n"
+            f"Sec-WebSocket-Protocol: mead.deck.v1, ticket.{ticket['ticket']}\r\n\r\n".encode()
+        )
+        self._read_until(b"\r\n\r\n")
+        self._say({"type": "session.resume", "payload": {"last_sequence": 0}})
+        self._read_until(b"session.snapshot")
+        # The rest of the snapshot: its limits stand at its end.
+        self._read_until(b'"queue_limit":')
+        self._read_until(b"}}}")
+
+    def send(self, text: str, message_id: str = "m1") -> None:
+        payload = {"client_message_id": message_id, "text": text}
+        self._say({"type": "prompt.send", "payload": payload})
+
+    def read(self) -> bytes:
+        data = self.socket.recv(262_144)
+        assert data, "the server closed"
+        tail = self._tail + data
+        self.ends += tail.count(b'"tokens_out"')
+        self._tail = tail[-len(b'"tokens_out"') + 1 :]
+        return data
+
+    def _say(self, frame: dict) -> None:
+        data = json.dumps(frame).encode()
+        assert len(data) < 65_536
+        head = bytes([0x81, 0x80 | 126]) + len(data).to_bytes(2, "big") + b"\0\0\0\0"
+        if len(data) < 126:
+            head = bytes([0x81, 0x80 | len(data)]) + b"\0\0\0\0"
+        self.socket.sendall(head + data)
+
+    def _read_until(self, mark: bytes) -> None:
+        got = b""
+        while not got.endswith(mark):
+            got += self.socket.recv(1)
+
+
+def read_until(
+    devices: list[Device], take: Callable[..., None], is_done: Callable[[Device], bool]
+) -> None:
+    """Read from all of them until each is done."""
+    waiting = set(devices)
+    with selecting(devices) as selector:
+        while waiting:
+            for key, _ in selector.select(10):
+                device: Device = key.data
+                take(device, device.read())
+                if is_done(device):
+                    waiting.discard(device)
+
+
+@contextmanager
+def selecting(devices: list[Device]) -> Iterator[selectors.BaseSelector]:
+    with selectors.DefaultSelector() as selector:
+        for device in devices:
+            selector.register(device.socket, selectors.EVENT_READ, device)
+        yield selector
+
+
+def leave(devices: list[Device]) -> None:
+    for device in devices:
+        device.socket.close()
+
+
+def ask(port: int, path: str, body: dict | None = None) -> dict:
+    """The JSON answer of a path."""
+    asked = urllib.request.Request(
+        f"http://127.0.0.1:{port}{path}",
+        data=None if body is None else json.dumps(body).encode(),
+        headers={"Authorization": f"Bearer {TOKEN}", "Content-Type": "application/json"},
+    )
+    with urllib.request.urlopen(asked, timeout=60) as answer:
+        return json.load(answer)
+
+
+@contextmanager
+def server(runtime: str, storage: str | None) -> Iterator[int]:
+    """A gunicorn with a deck and room for 1,200 connections; its port."""
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        port = probe.getsockname()[1]
+    with tempfile.TemporaryDirectory() as directory:
+        stored = "" if storage is None else f'[storage]\ndirectory = "{directory}/s"\n{storage}\n'
+        config = Path(directory) / "mead.toml"
+        config.write_text(
+            f'[runtime]\ndefault_route = "local"\n{runtime}{stored}'
+            f"[mcp_server]\nport = {port}\nmaximum_connections = 1200\n"
+            f'[deck]\ntoken = "{TOKEN}"\nevent_log_limit = 1000000\n'
+        )
+        log = (Path(directory) / "log").open("w+")
+        process = subprocess.Popen(
+            [sys.executable, "-m", "gunicorn", "benchmarks.deck_app:app"],
+            cwd=Path(__file__).parents[1],
+            env={"PATH": os.environ["PATH"], "HOME": directory, "MEAD_CONFIG": str(config)},
+            stdout=log,
+            stderr=subprocess.STDOUT,
+        )
+        try:
+            while "Mead is ready" not in (Path(directory) / "log").read_text():
+                assert process.poll() is None, (Path(directory) / "log").read_text()
+                time.sleep(0.1)
+            yield port
+        finally:
+            process.terminate()
+            process.wait(30)
+            log.close()
+
+
+if __name__ == "__main__":
+    main()
