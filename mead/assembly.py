@@ -101,6 +101,8 @@ class Parts:
             store = self.store = self._open_store(held, lock_wait_ms)
             self.logins = Logins(store.logins_file() if isinstance(store, FileStore) else None)
             self._check_slots()
+            if not self._providers and self._settings.runtime.turn_handler == "echo":
+                log.info("no slot is filled (router.slots): every turn is echoed")
             for provider in self._providers.values():
                 close = getattr(provider, "close", None)
                 if callable(close):
@@ -141,7 +143,19 @@ class Parts:
         storage = self._settings.storage
         if storage.directory is None:
             return MemoryStore()
-        self._lock = held.enter_context(lock.acquire(storage.directory, lock_wait_ms / 1000))
+        said: list[bool] = []
+
+        def waiting() -> None:
+            if not said:
+                said.append(True)
+                log.warning(
+                    "storage.directory is in use by another process; waiting up to %d s for it",
+                    lock_wait_ms / 1000,
+                )
+
+        self._lock = held.enter_context(
+            lock.acquire(storage.directory, lock_wait_ms / 1000, waiting)
+        )
         store = FileStore(storage)
         held.callback(store.close)
         return store

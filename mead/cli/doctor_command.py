@@ -20,6 +20,10 @@ from mead.providers.diagnosis import diagnose
 from mead.storage import lock
 
 _TROUBLE_EXIT: Final = 1
+_NO_TOOLS: Final = (
+    "the bundled model cannot call tools, and mcp.servers grants some: its turns will fail"
+    " (tools_unsupported); use another model, or grant none"
+)
 _HEROKU_ADVICE: Final = "this is a Heroku dyno: its disk is wiped at least once a day"
 
 
@@ -74,7 +78,11 @@ def _storage(settings: Settings, *, running: bool) -> Iterator[Check]:
         yield Check("storage", True, "off: conversations end with their process")
         return
     if "DYNO" in os.environ:
-        yield Check("storage", False, _HEROKU_ADVICE)
+        yield Check("storage", False, _NO_TOOLS: Final = (
+    "the bundled model cannot call tools, and mcp.servers grants some: its turns will fail"
+    " (tools_unsupported); use another model, or grant none"
+)
+_HEROKU_ADVICE)
     if running:
         yield Check("storage", True, f"{directory} is held by the Mead that runs here")
         return
@@ -90,6 +98,9 @@ def _slots(settings: Settings) -> Iterator[Check]:
     if not settings.router.slots:
         yield Check("slots", False, "none is filled: set router.slots.local or router.slots.cloud")
     for slot, chosen in settings.router.slots.items():
+        bundled = chosen.provider == "embedded" and chosen.options.model_file is None
+        if bundled and any(server.tools for server in settings.mcp.servers):
+            yield Check(f"slot {slot}", False, _NO_TOOLS)
         for ok, finding in diagnose(slot, chosen):
             yield Check(f"slot {slot} ({chosen.provider})", ok, finding)
 

@@ -13,12 +13,17 @@ from mead.router.classifier import classify
 def route(text: str, as_json: bool) -> None:
     """Show where a turn with this TEXT would go in a fresh conversation, and why.
 
-    Nothing is sent anywhere.  The thresholds and the words of router.classifier apply.
+    Nothing is sent anywhere.  A runtime.default_route other than auto decides for every turn that
+    asks for no route; the classifier's word is shown all the same.
     """
-    verdict = classify(
-        text, turns=0, history_characters=0, settings=settings_here().router.classifier
-    )
-    if as_json:
-        print_json({"route": verdict.route, "reason": verdict.reason})
+    settings = settings_here()
+    verdict = classify(text, turns=0, history_characters=0, settings=settings.router.classifier)
+    chosen: str = settings.runtime.default_route
+    if chosen == "auto":
+        chosen, reason = verdict.route, verdict.reason
     else:
-        click.echo(f"{verdict.route}: {verdict.reason}")
+        reason = f"runtime.default_route (the classifier says {verdict.route}: {verdict.reason})"
+    if as_json:
+        print_json({"route": chosen, "reason": reason, "classified": verdict.route})
+    else:
+        click.echo(f"{chosen}: {reason}")

@@ -5,6 +5,7 @@ python -m mead.cli.setup
 
 import os
 import secrets
+import socket
 import sys
 from collections.abc import Mapping
 from pathlib import Path
@@ -17,6 +18,7 @@ from mead.config import Settings, load_settings
 from mead.errors import ConfigurationError, MeadError
 
 CONFIGURATION_EXIT: Final = 2
+PORT_EXIT: Final = 1
 
 FILE_NAME: Final = "mead.toml"
 
@@ -156,6 +158,21 @@ def _way_in(settings: Settings) -> str:
     )
 
 
+def port_in_use(settings: Settings) -> str | None:
+    """What to do if something listens where the server would; None if nothing does."""
+    address, port = settings.mcp_server.address, settings.mcp_server.port
+    with socket.socket(socket.AF_INET6 if ":" in address else socket.AF_INET) as probe:
+        probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        try:
+            probe.bind((address, port))
+        except OSError as error:
+            return (
+                f"{address} port {port}: {error.strerror}; set mcp_server.port in {FILE_NAME}, or"
+                " try MEAD_MCP_SERVER__PORT=4141 make run"
+            )
+    return None
+
+
 def main() -> None:
     """Prepare this directory; end with 2 when its settings are not usable."""
     here = Path.cwd()
@@ -167,6 +184,10 @@ def main() -> None:
         for fault in error.faults:
             click.echo(fault, err=True)
         sys.exit(CONFIGURATION_EXIT)
+    trouble = port_in_use(settings)
+    if trouble is not None:
+        click.echo(trouble, err=True)
+        sys.exit(PORT_EXIT)
     click.echo(hints(settings))
 
 

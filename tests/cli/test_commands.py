@@ -217,3 +217,9 @@ def test_a_models_escape_sequences_do_not_reach_the_terminal(
     for text in (asked, shown):
         assert "\\x1b]0;owned\\x07red" in text
         assert not set(text) & {"\x1b", "\x07", "\x9b", "\x00"}
+
+
+def test_route_obeys_the_default_route(run: Run) -> None:
+    shown = run("route", "Explain why the sky is blue").stdout
+    assert shown.startswith("local: runtime.default_route")
+    assert "cloud: asks for reasoning" in shown

@@ -32,7 +32,11 @@ def test_it_prints_the_route_and_the_reason(text: str, line: str) -> None:
 
 def test_json_has_both_parts() -> None:
     result = run("list files", "--json")
-    assert json.loads(result.output) == {"route": "local", "reason": "asks for a lookup"}
+    assert json.loads(result.output) == {
+        "route": "local",
+        "reason": "asks for a lookup",
+        "classified": "local",
+    }
 
 
 def test_it_uses_the_limits_and_words_of_the_settings() -> None:

@@ -4,7 +4,11 @@
 The suite names the tools in its own sources; a hub calls only tools that it was granted by name.
 """
 
-from gevent import monkey; monkey.patch_all()  # noqa: E702 - before anything else is imported
+from gevent import monkey
+
+monkey.patch_all()  # before anything else is imported
+
+# ruff: noqa: E402, T201 - the first lines patch; what happens is told on stderr
 
 import json
 import os
@@ -22,7 +26,10 @@ STEPS: Final[dict[str, list[Step]]] = {
     "sse-retry": [("test_reconnection", {})],
     "http-standard-headers": [("test_headers", {})],
     "http-invalid-tool-headers": [("valid_tool", {"region": "us-west1"})],
-    "json-schema-2020-12-preservation": [("json_schema_2020_12_tool", {}), ("json_schema_echo", {})],
+    "json-schema-2020-12-preservation": [
+        ("json_schema_2020_12_tool", {}),
+        ("json_schema_echo", {}),
+    ],
     "sep-2322-client-request-state": [
         ("test_mrtr_echo_state", {}),
         ("test_mrtr_unrelated", {}),
