@@ -78,11 +78,7 @@ def _storage(settings: Settings, *, running: bool) -> Iterator[Check]:
         yield Check("storage", True, "off: conversations end with their process")
         return
     if "DYNO" in os.environ:
-        yield Check("storage", False, _NO_TOOLS: Final = (
-    "the bundled model cannot call tools, and mcp.servers grants some: its turns will fail"
-    " (tools_unsupported); use another model, or grant none"
-)
-_HEROKU_ADVICE)
+        yield Check("storage", False, _HEROKU_ADVICE)
     if running:
         yield Check("storage", True, f"{directory} is held by the Mead that runs here")
         return
