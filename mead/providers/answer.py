@@ -17,8 +17,8 @@ from mead.providers.errors import ProviderFault, retry_after_ms
 
 READ_BYTES: Final = 16384
 """What so much may hold (thousands of tiny events) is read without letting others run."""
-MAX_BODY_BYTES: Final = 64 * 1024 * 1024
-"""A plain answer longer than this is no answer of a model."""
+MAX_BODY_BYTES: Final = 16 * 1024 * 1024
+"""A plain answer longer than this is no answer of a model; one event has the same limit."""
 MAX_ERROR_BYTES: Final = 65536
 _ERROR_BODY_MS: Final = 5000
 """How long the body of a refusal may take; its status alone is enough to go on."""

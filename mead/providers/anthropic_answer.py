@@ -8,6 +8,7 @@ from collections.abc import Iterable
 from typing import Final, cast
 
 from mead.protocols import ModelReply, ToolRequest
+from mead.providers.allowance import Allowance
 from mead.providers.anthropic_request import sendable
 from mead.providers.errors import Details, ProviderFault
 from mead.providers.relay import TextRelay, worded
@@ -39,6 +40,7 @@ class MessageFold:
 
     def __init__(self, relay: TextRelay) -> None:
         self._relay = relay
+        self._allowance = Allowance()
         self._message: Json = {}
         self._blocks: dict[int, Json] = {}
         self._pieces: dict[int, list[str]] = {}
@@ -53,6 +55,7 @@ class MessageFold:
         elif kind == "content_block_stop":
             self._close(_index(data))
         elif kind == "message_delta":
+            self._allowance.take_value(data)
             self._message.update(object_in(data, "delta"))
             self._count(data)
         elif kind == "message_start":
@@ -67,12 +70,14 @@ class MessageFold:
 
     def _begin(self, message: Json) -> None:
         """The message's frame; blocks that it holds already get no events of their own."""
+        self._allowance.take_value(message)
         self._message = dict(message)
         for index, block in enumerate(objects_in(message, "content")):
             self._start(index, block)
             self._close(index)
 
     def _start(self, index: int, block: Json) -> None:
+        self._allowance.take_value(block)
         self._blocks[index] = dict(block)
         self._pieces[index] = []
         if block.get("type") == "text":
@@ -86,6 +91,7 @@ class MessageFold:
             raise ProviderFault("bad_response", "the stream adds to a part that it did not begin")
         if kind in _PIECES:
             piece = text_in(delta, _PIECES[kind])
+            self._allowance.take(len(piece))
             pieces.append(piece)
             if kind == "text_delta":
                 self._relay.text(piece)
@@ -95,6 +101,7 @@ class MessageFold:
             citations = self._blocks[index].get("citations")
             if not isinstance(citations, list):
                 citations = self._blocks[index]["citations"] = []
+            self._allowance.take_value(delta)
             cast(list[object], citations).append(delta.get("citation"))
 
     def _close(self, index: int) -> None:

@@ -10,6 +10,7 @@ from typing import Final
 
 from mead.config.settings import ProviderOptions
 from mead.protocols import ModelReply, ModelRequest, Tool, ToolRequest, ToolRound
+from mead.providers.allowance import Allowance
 from mead.providers.relay import worded
 from mead.providers.shape import (
     BROKEN_ARGUMENTS,
@@ -99,19 +100,28 @@ class Fold:
         """Whether the line came that ends the answer."""
         self.begun = False
         """Whether any line was a part of a message."""
+        self._allowance = Allowance()
         self._content: list[str] = []
         self._thinking: list[str] = []
         self._calls: list[Json] = []
         self._last: Json = {}
 
     def add(self, line: Json) -> str:
-        """Take the next line; the text that it adds to the answer, often none."""
+        """Take the next line; the text that it adds to the answer, often none.
+
+        Raises ProviderFault.
+        """
         message = object_in(line, "message")
         self.begun = self.begun or isinstance(line.get("message"), dict)
         content = text_in(message, "content")
+        thinking = text_in(message, "thinking")
+        calls = objects_in(message, "tool_calls")
+        self._allowance.take(len(content) + len(thinking))
+        if calls:
+            self._allowance.take_value(calls)
         self._content.append(content)
-        self._thinking.append(text_in(message, "thinking"))
-        self._calls += objects_in(message, "tool_calls")
+        self._thinking.append(thinking)
+        self._calls += calls
         if line.get("done") is True:
             self.done = True
             self._last = line

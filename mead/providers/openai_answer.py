@@ -6,6 +6,7 @@ Source: PROVIDERS section 3.
 from typing import Final, cast
 
 from mead.protocols import ModelReply, ToolRequest
+from mead.providers.allowance import Allowance
 from mead.providers.errors import Details, ProviderFault
 from mead.providers.openai_calls import CallFold
 from mead.providers.openai_request import call_of
@@ -43,7 +44,8 @@ class ChatFold:
         self._reasoning: dict[str, list[str]] = {}
         self._reasoning_details: list[Json] = []
         self._refusal: list[str] = []
-        self._calls = CallFold()
+        self._allowance = Allowance()
+        self._calls = CallFold(self._allowance)
         self._finished: list[str] = []
         self._begun = False
 
@@ -78,23 +80,30 @@ class ChatFold:
         for name, value in delta.items():
             if name == "content":
                 content = value if isinstance(value, str) else content_of(delta)
+                self._allowance.take(len(content))
                 self._content.append(content)
                 self._relay.text(content)
             elif value:
                 self._take(name, value, delta)
         if choice.get("finish_reason"):
-            self._finished.append(text_in(choice, "finish_reason"))
+            finished = text_in(choice, "finish_reason")
+            self._allowance.take(len(finished))
+            self._finished.append(finished)
 
     def _take(self, name: str, value: object, delta: Json) -> None:
         """A field of a delta that is not its text."""
         if name in _REASONING and isinstance(value, str):
+            self._allowance.take(len(value))
             self._reasoning.setdefault(name, []).append(value)
         elif name == "refusal":
-            self._refusal.append(text_in(delta, name))
+            refusal = text_in(delta, name)
+            self._allowance.take(len(refusal))
+            self._refusal.append(refusal)
         elif name == "tool_calls":
             for piece in objects_in(delta, name):
                 self._calls.add(piece)
         elif name == "reasoning_details":
+            self._allowance.take_value(value)
             self._reasoning_details += objects_in(delta, name)
 
     def _finish_reason(self) -> str | None:

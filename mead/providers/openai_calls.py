@@ -10,6 +10,7 @@ A piece says which call it belongs to by `index`, by `id`, by neither or wrongly
 from collections.abc import Mapping
 from typing import Final, cast
 
+from mead.providers.allowance import Allowance
 from mead.providers.shape import Json, count_in, dumped, object_in, read_json, text_in
 
 _FEW_PIECES: Final = 64
@@ -24,12 +25,14 @@ class _Call:
         self.name = ""
         self.pieces: list[str] = []
 
-    def take(self, piece: Json) -> None:
-        """Add what the piece holds."""
+    def take(self, piece: Json, allowance: Allowance) -> None:
+        """Add what the piece holds.  Raises ProviderFault."""
         function = object_in(piece, "function")
         self.id = self.id or text_in(piece, "id")
         self.name = self.name or text_in(function, "name")
-        self.pieces.append(_arguments(function))
+        arguments = _arguments(function)
+        allowance.take(len(arguments))
+        self.pieces.append(arguments)
 
     def is_whole(self) -> bool:
         """Whether the arguments are a complete object."""
@@ -46,18 +49,20 @@ class _Call:
 class CallFold:
     """The calls of one answer, in the order of their first pieces."""
 
-    def __init__(self) -> None:
+    def __init__(self, allowance: Allowance) -> None:
+        self._allowance = allowance
         self._calls: list[_Call] = []
         self._by_index: dict[int, _Call] = {}
         self._by_id: dict[str, _Call] = {}
 
     def add(self, piece: Json) -> None:
-        """The next element of a delta's `tool_calls`."""
+        """The next element of a delta's `tool_calls`.  Raises ProviderFault."""
         call = self._known(piece)
         if call is None:
+            self._allowance.take_value(piece)
             call = _Call()
             self._calls.append(call)
-        call.take(piece)
+        call.take(piece, self._allowance)
         index = count_in(piece, "index")
         if index is not None:
             self._by_index[index] = call

@@ -12,7 +12,7 @@ class TextRelay:
 
     def __init__(self, on_text: Callable[[str], None] | None) -> None:
         self._on_text = on_text
-        self._held = ""
+        self._held: list[str] = []
         self._worded = False
         self.shown = False
         """Whether text of the current call was handed on: from then on it is not tried again."""
@@ -24,7 +24,7 @@ class TextRelay:
 
     def begin_block(self) -> None:
         """The next text begins a block."""
-        self._held = ""
+        self._held.clear()
         self._worded = False
 
     def text(self, piece: str) -> None:
@@ -32,10 +32,11 @@ class TextRelay:
         if self._on_text is None or not piece:
             return
         if not self._worded:
-            self._held += piece
-            if not self._held.strip():
+            self._held.append(piece)
+            if piece.isspace():
                 return
-            piece, self._held, self._worded = self._held, "", True
+            piece, self._worded = "".join(self._held), True
+            self._held.clear()
         self.shown = True
         self._on_text(piece)
 

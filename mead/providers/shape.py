@@ -97,9 +97,18 @@ def merged(body: Json, extra: Mapping[str, object]) -> Json:
     return made
 
 
-def dumped(body: Json) -> bytes:
-    """The body as bytes; a frozen table of the settings is an object like any other."""
-    return orjson.dumps(body, default=_plain)
+def dumped(value: object) -> bytes:
+    """The value as bytes; a frozen table of the settings is an object like any other.
+
+    Raises ProviderFault `bad_response` for objects inside objects inside objects without end, which
+    only a model's answer has: it can be read deeper than it can be written.
+    """
+    try:
+        return orjson.dumps(value, default=_plain)
+    except orjson.JSONEncodeError as error:
+        if "Recursion" not in str(error):
+            raise
+        raise ProviderFault("bad_response", "the answer is nested too deeply") from None
 
 
 def _plain(value: object) -> object:

@@ -14,6 +14,7 @@ from mead.errors import ConfigurationError, TurnFailed
 from mead.providers.answer import MAX_BODY_BYTES, Answer
 from mead.providers.errors import ProviderFault
 from mead.providers.http import Call, HttpClient
+from mead.providers.sse import MAX_EVENT_BYTES
 from tests.helpers.replay_server import BOUND_S, ReplayServer, Reply, answer, sse
 from tests.helpers.waiting import eventually
 
@@ -439,7 +440,7 @@ def test_a_body_without_end_is_cut_at_the_limit():
         fault = fault_of(client, read)
         assert fault.reason == "bad_response"
         assert server.left.wait(BOUND_S)
-    assert MAX_BODY_BYTES == 64 * 1024 * 1024
+    assert MAX_BODY_BYTES == MAX_EVENT_BYTES
 
 
 @pytest.mark.parametrize("coding", ["gzip", "deflate, gzip", "br"])
