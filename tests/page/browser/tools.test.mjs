@@ -69,7 +69,10 @@ test("keys that were meant for the prompt answer nothing, nor does a click that 
     globalThis.clicked = 0;
     new MutationObserver(() => {
       const button = document.querySelector("article .request-buttons button:nth-child(2)");
-      if (button && !globalThis.clicked++) button.click(); // in the very moment it appears
+      if (!button || globalThis.clicked++) return;
+      const press = () => button.dispatchEvent(new MouseEvent("click", { bubbles: true, detail: 1 }));
+      press(); // in the very moment it appears
+      setTimeout(press, 100); // and before anyone can have read it
     }).observe(document.body, { subtree: true, childList: true });
   });
   await page.locator("#composer-text").fill("write it");
