@@ -5,6 +5,7 @@ its mead.toml, the server, the model and the commands are real.
 """
 
 import os
+import re
 import signal
 import stat
 import subprocess
@@ -42,6 +43,9 @@ class Clone:
         }
         self.output = directory.parent / "make-run.txt"
         self.server: subprocess.Popen[bytes] | None = None
+
+    def url(self, path: str) -> str:
+        return f"http://127.0.0.1:{self.port}{path}"
 
     def make_run(self) -> None:
         with self.output.open("wb") as output:
@@ -86,7 +90,7 @@ class Clone:
         if self.server.poll() is not None:
             raise AssertionError(self.output.read_text())
         try:
-            return requests.get(f"http://127.0.0.1:{self.port}/readyz", timeout=5).ok
+            return requests.get(self.url("/readyz"), timeout=5).ok
         except requests.ConnectionError:
             gevent.sleep(0.1)
             return False
@@ -105,6 +109,13 @@ def test_a_newcomer_gets_from_clone_to_answer(clone: Clone) -> None:
     assert stat.S_IMODE(config.stat().st_mode) == 0o600
     assert 'provider = "embedded"' in config.read_text()
     assert ".venv/bin/flask mead ask" in clone.output.read_text()
+
+    link = re.search(r"http://127\.0\.0\.1:\d+/deck/#code=([\w-]+)", clone.output.read_text())
+    assert link
+    login = requests.post(clone.url("/deck/login"), json={"code": link[1]}, timeout=5)
+    key = {"Authorization": f"Bearer {login.json()['token']}"}
+    assert requests.get(clone.url("/deck/"), timeout=5).text.startswith("<!doctype html>")
+    assert requests.get(clone.url("/deck/info"), headers=key, timeout=5).json()["slots"]["local"]
 
     asked = clone.flask("ask", "Say hello")
     assert asked.returncode == 0, asked.stderr
