@@ -40,13 +40,10 @@ export function configure(folder, options) {
   writeFileSync(path.join(folder, "mead.toml"), toml(folder, options));
 }
 
-// A code as a link carries it, from the running server's control socket.
-const MINT = `
-import sys
-from pathlib import Path
-from mead.control.client import ControlClient
-print(ControlClient(Path(sys.argv[1])).call("deck_code"))
-`;
-
-export const loginCode = (folder, python, root) =>
-  execFileSync(python, ["-c", MINT, path.join(folder, "store")], { cwd: root, encoding: "utf8" }).trim();
+// The code of the link that the command prints.
+export function loginCode(folder, python, root) {
+  const environment = { ...process.env, MEAD_CONFIG: path.join(folder, "mead.toml") };
+  const command = ["-m", "flask", "mead", "deck", "link"];
+  const printed = execFileSync(python, command, { cwd: root, env: environment, encoding: "utf8" });
+  return /#code=([\w-]+)/.exec(printed)[1];
+}
