@@ -1,10 +1,11 @@
 """Server-sent events out of bytes, bounded.  Pure.
 
 Events are cut apart here and each is decoded by sseclient, which alone has no bound, stumbles over
-some line ends, and is slow on long lines.  A last event without its blank line counts: MCP servers
-close the stream right after an answer, and a message that was cut is no JSON.
+some line ends, and copies an event once for each of its lines.  A last event without its blank line
+counts: MCP servers close the stream right after an answer, and a message that was cut is no JSON.
 """
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Final
 
@@ -13,6 +14,10 @@ from sseclient import SSEClient
 from mead.mcp.client.faults import ServerFault
 
 MAXIMUM_EVENT_BYTES: Final = 4 * 1024 * 1024
+MAXIMUM_EVENT_LINES: Final = 10_000
+_MAXIMUM_COPIED_BYTES: Final = 512 * 1024 * 1024
+"""Lines times bytes; so much is decoded in hundredths of a second."""
+_RETRY_DIGITS: Final = 9
 _BOM: Final = b"\xef\xbb\xbf"
 
 
@@ -75,9 +80,23 @@ class EventBuffer:
         if self._line:
             self._event.append(b"".join(self._line))
             self._line.clear()
+            lines = len(self._event)
+            if lines > MAXIMUM_EVENT_LINES or lines * self._size > _MAXIMUM_COPIED_BYTES:
+                raise ServerFault("bad_response", "an event has too many lines")
             return []
         event, self._event, self._size = self._event, [], 0
         return _decoded(event) if event else []
+
+
+class _OneEvent(SSEClient):
+    """An SSEClient that does not look for the end of what is one event."""
+
+    def __init__(self, block: bytes) -> None:
+        self._block = block
+        super().__init__(iter((block,)))
+
+    def _read(self) -> Iterator[bytes]:
+        return iter((self._block,))
 
 
 def _decoded(lines: list[bytes]) -> list[Event]:
@@ -85,11 +104,14 @@ def _decoded(lines: list[bytes]) -> list[Event]:
     try:
         return [
             Event(event.data, event.id, _milliseconds(event.retry), event.event)
-            for event in SSEClient(iter((block,))).events()
+            for event in _OneEvent(block).events()
         ]
     except UnicodeDecodeError:
         raise ServerFault("bad_response", "an event is not UTF-8") from None
 
 
 def _milliseconds(text: str | None) -> int | None:
-    return int(text) if text is not None and text.isascii() and text.isdigit() else None
+    """None for what is no number, or for a longer wait than anyone means."""
+    if text is None or len(text) > _RETRY_DIGITS or not (text.isascii() and text.isdigit()):
+        return None
+    return int(text)

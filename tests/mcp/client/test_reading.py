@@ -102,6 +102,18 @@ def test_an_event_without_its_blank_line_counts_at_the_end():
 
 def test_a_retry_that_is_no_number_is_ignored():
     assert EventBuffer().feed(b"retry: soon\ndata: x\n\n") == [Event("x")]
+    assert EventBuffer().feed(b"retry: " + b"1" * 5000 + b"\ndata: x\n\n") == [Event("x")]
+
+
+@pytest.mark.parametrize("line", [b"data:\n", b":\n", b"data: " + b"x" * 300 + b"\n"])
+def test_an_event_of_very_many_lines_is_a_fault_before_it_ends(line):
+    with pytest.raises(ServerFault, match="bad_response: an event has too many lines"):
+        EventBuffer().feed(line * 11_000)
+
+
+def test_an_event_of_many_lines_is_read():
+    (event,) = EventBuffer().feed(b"data: 0123456789\n" * 4000 + b"\n")
+    assert event.data.split("\n") == ["0123456789"] * 4000
 
 
 def test_an_event_beyond_the_limit_is_a_fault():
