@@ -1,5 +1,6 @@
 """What is known of a routed turn so far, and the event that tells it in the end."""
 
+import re
 import time
 from collections.abc import Callable
 from dataclasses import replace
@@ -13,6 +14,11 @@ CUT: Final = frozenset({"max_tokens", "model_context_window_exceeded"})
 """The answer ends where room ran out; a tool call at its end may be half of one."""
 
 CUT_CALL_WARNING: Final = "truncated_tool_call"
+
+OTHER: Final = "other"
+"""For a stop reason that is no short word: a provider's text of any length is no fact."""
+
+_STOP_REASON: Final = re.compile(r"[A-Za-z0-9_ .-]{1,64}")
 
 _UNKNOWN: Final = Usage()
 
@@ -38,7 +44,7 @@ class Progress:
             host=host,
             usage=_sum(self.facts.usage, reply.usage),
             tool_calls=self.facts.tool_calls + asked,
-            stop_reason=reply.stop_reason,
+            stop_reason=_known(reply.stop_reason),
             warnings=tuple(dict.fromkeys(warnings)),
         )
         self._report(self.facts)
@@ -70,3 +76,7 @@ def _sum(before: Usage | None, now: Usage | None) -> Usage | None:
     if before is None or now is None:
         return now if before is None else before
     return before + now
+
+
+def _known(stop_reason: str) -> str:
+    return stop_reason if _STOP_REASON.fullmatch(stop_reason) else OTHER

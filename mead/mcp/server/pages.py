@@ -1,14 +1,15 @@
 """Answers that stay small: pages of sessions and turns, and texts cut to a budget.  Pure.
 
-Hosts refuse or cut an answer above 25 000 tokens (MCP.md 2.5), so no answer's JSON is longer than
-BUDGET_BYTES; what is left out is named, and how to get it.
+Hosts refuse or cut an answer above 25 000 tokens (MCP.md 2.5), so no answer is longer than
+BUDGET_BYTES, counted as it is sent: the JSON, and the same JSON once more as a JSON string.  What
+is left out is named, and how to get it.
 """
 
 import base64
 import binascii
 from collections.abc import Mapping, Sequence
 from datetime import datetime
-from typing import Any, Final
+from typing import Any, Final, cast
 
 from mead.mcp.server.tool import ToolFault, to_json
 from mead.protocols import StoredSession, TurnReceipt
@@ -21,7 +22,16 @@ COPY_CHARACTERS: Final = 2000
 """What submit_turn repeats of texts that the caller has anyway: its input, and the output."""
 
 _OVERHEAD_BYTES: Final = 2000
-"""For everything of a turn or an answer but its texts."""
+"""For everything of an answer but its turns and its output."""
+
+_COPY_BYTES: Final = 20_000
+"""For the turn that submit_turn repeats, should its texts be made of escapes."""
+
+_TEXTS: Final = ("output", "input")
+
+_FIELD_CHARACTERS: Final = 100
+_WARNINGS: Final = 8
+"""What a turn that is too large keeps of each of its other texts, and how many warnings."""
 
 _HINT: Final = "A text was cut. The operator has all of it: flask mead sessions export ID"
 
@@ -79,9 +89,9 @@ def history_page(turns: Sequence[Turn], limit: int, before: str | None) -> dict[
     """
     end = len(turns) if before is None else _position(turns, before)
     rows: list[dict[str, Any]] = []
-    room = BUDGET_BYTES
+    room = BUDGET_BYTES - _OVERHEAD_BYTES
     for turn in reversed(turns[max(0, end - limit) : end]):
-        row = _fitted(turn)
+        row = _fitted(turn.encode(), BUDGET_BYTES - _OVERHEAD_BYTES)
         size = _size(row)
         if rows and size > room:
             break
@@ -97,11 +107,29 @@ def history_page(turns: Sequence[Turn], limit: int, before: str | None) -> dict[
     return {**page, "hint": _HINT} if any("cut" in row for row in rows) else page
 
 
-def _fitted(turn: Turn) -> dict[str, Any]:
-    """The turn's fields, its texts cut if it alone would be too large."""
-    row = turn.encode()
-    most = BUDGET_BYTES - _OVERHEAD_BYTES
-    return row if _size(row) <= most else _cut(row, ("output", "input"), most)
+def _fitted(row: dict[str, Any], budget: int) -> dict[str, Any]:
+    """A turn's fields, its texts cut if it alone would be too large."""
+    return row if _size(row) <= budget else _cut(_trimmed(row), _TEXTS, budget)
+
+
+def _trimmed(row: Mapping[str, Any]) -> dict[str, Any]:
+    """A turn's fields with all short that should be: whatever came from elsewhere may not be."""
+    trimmed: dict[str, Any] = {
+        name: value if name in (*_TEXTS, "id", "cut") else _trim(value)
+        for name, value in row.items()
+    }
+    changed = [name for name in row if trimmed[name] != row[name]]
+    return {**trimmed, "cut": [*row.get("cut", ()), *changed]} if changed else trimmed
+
+
+def _trim(value: Any) -> Any:
+    if isinstance(value, str):
+        return _shorter(value, _FIELD_CHARACTERS)
+    if isinstance(value, list):
+        return [_trim(item) for item in cast("list[Any]", value)[:_WARNINGS]]
+    if isinstance(value, dict):
+        return {name: _trim(item) for name, item in cast("dict[str, Any]", value).items()}
+    return value
 
 
 def _position(turns: Sequence[Turn], turn_id: str) -> int:
@@ -119,7 +147,10 @@ def submitted(receipt: TurnReceipt) -> dict[str, Any]:
             turn[name] = _shorter(turn[name], COPY_CHARACTERS)
             turn["cut"] = [*turn.get("cut", ()), name]
     answer = {"output": receipt.output, "turn": turn}
-    return answer if _size(answer) <= BUDGET_BYTES else _cut(answer, ("output",), BUDGET_BYTES)
+    if _size(answer) <= BUDGET_BYTES:
+        return answer
+    answer["turn"] = _fitted(turn, _COPY_BYTES)
+    return _cut(answer, ("output",), BUDGET_BYTES)
 
 
 # -- usage -----------------------------------------------------------------------------------------
@@ -130,9 +161,12 @@ def usage_page(usage: Mapping[str, Any], days: int) -> dict[str, Any]:
     page = {**usage, "days": list(usage.get("days", ()))[-days:]}
     cut: set[str] = set()
     while _size(page) > BUDGET_BYTES:
-        name = max(("routes", "days", "recent"), key=lambda one: len(page.get(one, ())))
-        half = len(page[name]) // 2
-        page[name] = page[name][-half:] if name == "days" else page[name][:half]
+        name = max(("routes", "days", "recent"), key=lambda one: _size(page.get(one) or None))
+        rows = page.get(name)
+        if not rows:  # what is left is no list
+            break
+        half = len(rows) // 2
+        page[name] = rows[len(rows) - half :] if name == "days" else rows[:half]
         cut.add(name)
     return {**page, "cut": sorted(cut)} if cut else page
 
@@ -141,28 +175,34 @@ def usage_page(usage: Mapping[str, Any], days: int) -> dict[str, Any]:
 
 
 def _size(value: object) -> int:
-    return len(to_json(value))
+    """Bytes of `value` in an answer, where its JSON is sent twice (see `tool.structured`)."""
+    data = to_json(value)
+    return len(data) + len(to_json(data.decode()))
 
 
 def _cut(row: Mapping[str, Any], names: Sequence[str], budget: int) -> dict[str, Any]:
-    """`row` with the texts `names` cut until its JSON fits, each to an equal share if need be."""
-    shortened = dict(row)
-    others = _size({name: value for name, value in row.items() if name not in names})
-    share = (budget - others) // len(names)
-    long = [name for name in names if row[name] is not None and _size(row[name]) > share]
+    """`row` with the texts `names` cut until it fits, each to an equal share if need be.
+
+    When the rest alone has more than `budget` bytes, nothing but the marks of the cuts is kept.
+    """
+    room = budget - _size({**row, **dict.fromkeys(names, ""), "cut": [*row.get("cut", ()), *names]})
+    needs = {name: _size(row[name]) for name in names if row[name]}
+    share = room // len(names)
+    long = [name for name in names if needs.get(name, 0) > share]
     if len(long) < len(names):  # what the short ones do not need is the long ones'
-        spared = sum(_size(row[name]) for name in names if name not in long)
-        share = (budget - others - spared) // max(1, len(long))
-    for name in long:
-        shortened[name] = _fitting(row[name], share)
-    return {**shortened, "cut": long}
+        spared = sum(need for name, need in needs.items() if name not in long)
+        share = (room - spared) // max(1, len(long))
+    shortened = {name: _fitting(row[name], share) for name in long}
+    changed = [name for name in long if shortened[name] != row[name]]
+    cut = list(dict.fromkeys([*row.get("cut", ()), *changed]))
+    return {**row, **shortened, "cut": cut} if cut else dict(row)
 
 
 def _fitting(text: str, budget: int) -> str:
-    """`text`, cut so that its JSON has at most `budget` bytes."""
-    kept = len(text)
-    while (size := _size(shorter := _shorter(text, kept))) > budget:
-        kept = min(kept - 1, int(kept * budget / size))
+    """`text`, cut so that it takes at most `budget` bytes; nothing of it if its mark is longer."""
+    kept = min(len(text), max(0, budget))  # no character has less than a byte
+    while (size := _size(shorter := _shorter(text, kept))) > budget and kept > 0:
+        kept = max(0, min(kept - 1, int(kept * budget / size)))
     return shorter
 
 
