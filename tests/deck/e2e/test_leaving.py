@@ -7,7 +7,7 @@ import pytest
 from mead.control.client import ControlClient
 from tests.deck.e2e.client import Client, ask, text_of, ticket
 from tests.helpers.raw_websocket import RawClient, upgrade_request
-from tests.helpers.server import running
+from tests.helpers.server import DECK_TOKEN, running
 
 pytestmark = [pytest.mark.e2e, pytest.mark.timeout(90)]
 
@@ -51,26 +51,23 @@ def test_who_is_asked_when_the_server_leaves_is_not_waited_for(make_server):
 
 def test_a_server_that_leaves_takes_nobody_in(make_server):
     server = make_server()
-    with Client(server).come() as device:
-        device.send("stream 60 50")
-        device.hear("turn.started")
+    with (
+        Client(server).come() as device,
+        RawClient.open(server.port) as asks,
+        RawClient.open(server.port) as upgrades,
+    ):
+        # Requests that have begun before the signal are still answered.
+        asks.send(b"POST /deck/ticket HTTP/1.1\r\n")
+        upgrades.send(b"GET /deck/socket?ticket=")
         value = ticket(server, device.session_id)["ticket"]
-        # Connections that came before the signal may still ask for a second.
-        with RawClient.open(server.port) as asks, RawClient.open(server.port) as upgrades:
-            server.signal(signal.SIGTERM)
-            device.hear_out()
-            body = b'{"session_id": "%s"}' % device.session_id.encode()
-            asks.send(
-                b"POST /deck/ticket HTTP/1.1\r\nHost: localhost\r\n"
-                b"Content-Type: application/json\r\n"
-                b"Authorization: Bearer deck-token-for-tests-0123456789abcde\r\n"
-                b"Content-Length: %d\r\n\r\n%b" % (len(body), body)
-            )
-            head = asks.receive_head()
-            assert head.startswith("HTTP/1.1 503 ")
-            assert "Retry-After: 2\r\n" in head
-            upgrades.send(upgrade_request(f"/deck/socket?ticket={value}"))
-            assert upgrades.receive_head().startswith("HTTP/1.1 503 ")
+        server.signal(signal.SIGTERM)
+        assert device.hear_out() == (1001, "restart")
+        asks.send(f"Host: localhost\r\nAuthorization: Bearer {DECK_TOKEN}\r\n\r\n".encode())
+        head = asks.receive_head()
+        assert head.startswith("HTTP/1.1 503 ")
+        assert "Retry-After: 2\r\n" in head
+        upgrades.send(upgrade_request(value).removeprefix(b"GET "))
+        assert upgrades.receive_head().startswith("HTTP/1.1 503 ")
 
 
 def test_a_stopped_conversation_closes_its_devices_and_a_ticket_resumes_it(server, arrive):
