@@ -94,15 +94,21 @@ def decode(data: bytes | bytearray | str) -> Message:
     return from_shape(shape)
 
 
-def decode_each(data: bytes | bytearray | str) -> list[Message]:
-    """The messages in `data`, which may be a batch (revision 2025-03-26).  Raises Malformed."""
+def decode_each(data: bytes | bytearray | str, limit: int) -> list[Message]:
+    """The messages in `data`, which may be a batch (revision 2025-03-26) of at most `limit`.
+
+    Raises Malformed.
+    """
     try:
         shape: object = orjson.loads(data)
     except ValueError:
         raise Malformed(PARSE_ERROR, "the message is not JSON") from None
     if not isinstance(shape, list):
         return [from_shape(shape)]
-    return [from_shape(one) for one in cast("list[object]", shape)]
+    batch = cast("list[object]", shape)
+    if len(batch) > limit:
+        raise Malformed(INVALID_REQUEST, "there are too many messages in one array")
+    return [from_shape(one) for one in batch]
 
 
 def from_shape(shape: object) -> Message:

@@ -22,7 +22,7 @@ from typing import Any
 
 TOOLS = [
     "echo", "error", "big", "slow", "die", "noise", "huge", "ask", "change", "surroundings",
-    "structured", "mixed", "crlf", "flood", "family", "count", "null", "late",
+    "structured", "mixed", "crlf", "flood", "family", "count", "null", "late", "batch",
 ]  # fmt: skip
 SETTINGS: dict[str, Any] = {}
 STATE: dict[str, Any] = {"calls": 0, "extra": [], "answers": []}
@@ -170,6 +170,13 @@ def flood(id_: Any, arguments: dict[str, Any]) -> None:
     text(id_, "flooded")
 
 
+def batch(id_: Any, arguments: dict[str, Any]) -> None:
+    told = {"jsonrpc": "2.0", "method": "notifications/tools/list_changed"}
+    answered = {"jsonrpc": "2.0", "id": id_, "result": {"content": [], "isError": True}}
+    sys.stdout.write(json.dumps([answered] + [told] * (arguments["messages"] - 1)) + "\n")
+    text(id_, "after the batch")
+
+
 def late(id_: Any, arguments: dict[str, Any]) -> None:
     time.sleep(arguments["seconds"])
     text(id_, "too late")
@@ -246,6 +253,7 @@ CALLS: dict[str, Callable[[Any, dict[str, Any]], None]] = {
     "crlf": crlf,
     "flood": flood,
     "late": late,
+    "batch": batch,
 }
 
 

@@ -87,8 +87,10 @@ def test_an_error_may_lack_its_words_and_its_id() -> None:
 
 def test_a_batch_is_read_message_by_message() -> None:
     batch = b'[{"jsonrpc":"2.0","method":"a"},{"jsonrpc":"2.0","id":1,"result":{}}]'
-    assert decode_each(batch) == [Notification("a"), Response(1, {})]
-    assert decode_each(b'{"jsonrpc":"2.0","method":"a"}') == [Notification("a")]
+    assert decode_each(batch, 2) == [Notification("a"), Response(1, {})]
+    assert decode_each(b'{"jsonrpc":"2.0","method":"a"}', 0) == [Notification("a")]
+    with pytest.raises(Malformed):
+        decode_each(batch, 1)
 
 
 @pytest.mark.parametrize("params", [{"text": "\ud800"}, {"value": object()}, {"big": 2**70}])

@@ -7,13 +7,13 @@ headers, and closing the answer cancels the request.  Source: SPEC section 7.
 """
 
 import logging
-import re
+import time
 from collections.abc import Callable, Mapping
 from functools import partial
 from typing import Final
 
 from mead.actors.exits import Outcome
-from mead.actors.green import sleep_ms
+from mead.actors.green import Timeout, sleep_ms, time_limit
 from mead.actors.tasks import Task, TaskSupervisor, kill_all
 from mead.config import ServerSettings
 from mead.mcp.client.events import Event, EventBuffer
@@ -21,16 +21,17 @@ from mead.mcp.client.faults import ServerFault
 from mead.mcp.client.http_session import MAXIMUM_BODY_BYTES, Answer, HttpSession
 from mead.mcp.client.http_stream import Stream, addressed, answers, messages_in
 from mead.mcp.client.offers import header_value
+from mead.mcp.client.refusals import error_in
 from mead.mcp.client.transport import NO_HEADERS, Sink
-from mead.mcp.client.versions import is_modern
+from mead.mcp.client.versions import batch_limit, is_modern
 from mead.mcp.jsonrpc import (
-    Failure,
     Id,
     Malformed,
     Message,
     Notification,
     NotJson,
     Request,
+    Response,
     decode_each,
     encode,
     object_or_empty,
@@ -38,13 +39,13 @@ from mead.mcp.jsonrpc import (
 
 log = logging.getLogger(__name__)
 
-ERRAND_SILENCE_MS: Final = 5000
-"""For an answer to a notification, a reply or a DELETE; nobody depends on it."""
+ERRAND_MS: Final = 5000
+"""In all, for a notification, a reply or a DELETE; nobody depends on what is answered."""
 STREAM_SILENCE_MS: Final = 300_000
 """A standing stream that says nothing for so long, not even a comment, is opened anew."""
 
 _TASKS_END_MS: Final = 1000
-_FORGOTTEN: Final = re.compile(rb"session", re.IGNORECASE)
+_LAST_STEP: Final = "notifications/initialized"
 _OPEN_ENDED: Final = "subscriptions/listen"
 _BOTH: Final = {"Accept": "application/json, text/event-stream"}
 _STREAM: Final = {"Accept": "text/event-stream"}
@@ -57,6 +58,7 @@ class HttpTransport:
         self._name = settings.name
         headers = {name: secret.reveal() for name, secret in settings.headers.items()}
         self._http = HttpSession(settings.url or "", headers, settings.proxy)
+        self._handshake_ms = settings.handshake_timeout_ms
         self._silence_ms = max(settings.call_timeout_ms, settings.handshake_timeout_ms)
         self._tasks = tasks
         self._running: dict[Id, Task[None]] = {}
@@ -96,8 +98,9 @@ class HttpTransport:
             )
             self._running[message.id] = task
             return
-        self._tell(message, body)
-        if isinstance(message, Notification) and message.method == "notifications/initialized":
+        last_step = isinstance(message, Notification) and message.method == _LAST_STEP
+        self._tell(message, body, self._handshake_ms if last_step else ERRAND_MS)
+        if last_step:
             self._errand(partial(self._stand, sink))
 
     def abandon(self, request_id: Id, *, cancel: bool) -> None:
@@ -107,17 +110,17 @@ class HttpTransport:
             task.kill()
         if cancel and not self._modern and not self._closed:
             gone = Notification("notifications/cancelled", {"requestId": request_id})
-            self._errand(partial(self._tell, gone, encode(gone)))
+            self._errand(partial(self._tell, gone, encode(gone), ERRAND_MS))
 
     def close(self) -> None:
-        """See Transport.  Blocks on: network, ERRAND_SILENCE_MS at most, to end a session."""
+        """See Transport.  Blocks on: network, ERRAND_MS at most, to end a session."""
         if self._closed:
             return
         self._closed = True
         kill_all([*self._running.values(), *self._errands], _TASKS_END_MS)
         if self._session_id is not None and not self._forgotten:
             ending = self._tasks.start(self._delete, name=f"{self._name}: end the session")
-            ending.wait(ERRAND_SILENCE_MS)
+            ending.wait(ERRAND_MS)
             ending.kill()
         self._http.close()
 
@@ -152,9 +155,9 @@ class HttpTransport:
                 return
             if request.method == "initialize":
                 # Only here: some servers put a fresh id on every refusal too.
-                self._session_id = answer.headers.get("mcp-session-id")
+                stream.session = answer.headers.get("mcp-session-id")
             if answer.media_type != "text/event-stream":
-                self._json(sink, request, answer)
+                self._json(sink, request, answer, stream)
                 return
             done = self._follow(sink, answer, stream)
         if not done:
@@ -173,14 +176,12 @@ class HttpTransport:
             sink.unusable(fault)  # first: its caller may at once ask for the next handshake
         sink.failed(request.id, fault)
 
-    def _json(self, sink: Sink, request: Request, answer: Answer) -> None:
+    def _json(self, sink: Sink, request: Request, answer: Answer, stream: Stream) -> None:
         if answer.media_type != "application/json":
             raise ServerFault("bad_response", "the answer is neither JSON nor a stream of events")
         answered = False
-        for message in messages_in(answer.body()):
-            message = addressed(message, request.id)
-            answered |= answers(message, request.id)
-            sink.received(message)
+        for message in messages_in(answer.body(), batch_limit(self._version)):
+            answered |= self._receive(sink, addressed(message, request.id), stream)
         if not answered:
             raise ServerFault("bad_response", "the answer is for another request")
 
@@ -192,19 +193,12 @@ class HttpTransport:
         if status < 400:
             raise ServerFault("rejected", f"the server answered a request with HTTP {status}")
         body = answer.body() if answer.media_type == "application/json" else b""
-        # A request that finds no session has certainly not run.
-        if self._session_id is not None and (
-            status == 404 or (status == 400 and _FORGOTTEN.search(body))
-        ):
-            self._forgotten = True
-            raise ServerFault("unknown_session", "the server has forgotten the session")
-        for message in messages_in(body) if body else ():
-            if isinstance(message, Failure):
-                sink.received(addressed(message, request.id))
-                return
-        if status >= 500:
-            raise ServerFault("server_error", f"the server answered HTTP {status}")
-        raise ServerFault("rejected", f"the server answered HTTP {status}")
+        try:
+            error = error_in(status, body, request.id, in_session=self._session_id is not None)
+        except ServerFault as fault:
+            self._forgotten |= fault.code == "unknown_session"
+            raise
+        sink.received(error)
 
     # -- streams -----------------------------------------------------------------------------------
 
@@ -231,13 +225,20 @@ class HttpTransport:
             if not event.data or event.kind != "message":
                 continue  # without data: a priming event, for its id alone
             try:
-                messages = decode_each(event.data)
+                messages = decode_each(event.data, batch_limit(self._version))
             except Malformed:
                 self.noise += 1
                 continue
             for message in messages:
-                done |= answers(message, stream.awaited)
-                sink.received(message)
+                done |= self._receive(sink, message, stream)
+        return done
+
+    def _receive(self, sink: Sink, message: Message, stream: Stream) -> bool:
+        """Hand on one message; whether it is the awaited answer."""
+        done = answers(message, stream.awaited)
+        if done and stream.session is not None and isinstance(message, Response):
+            self._session_id = stream.session
+        sink.received(message)
         return done
 
     def _resume(self, sink: Sink, stream: Stream) -> None:
@@ -248,6 +249,8 @@ class HttpTransport:
         while stream.may_resume():
             sleep_ms(stream.retry_ms)
             headers = {**self._headers(), **_STREAM, "Last-Event-ID": stream.last_id or ""}
+            if stream.session is not None:
+                headers["Mcp-Session-Id"] = stream.session
             try:
                 with self._http.ask("GET", headers, silence_ms=self._silence_ms) as answer:
                     if answer.status == 200 and answer.media_type == "text/event-stream":
@@ -265,6 +268,7 @@ class HttpTransport:
         stream = Stream(None, None)
         stream.note(Event("", ""))
         while stream.may_resume():
+            began = time.monotonic()
             headers = {**self._headers(), **_STREAM}
             if stream.last_id:
                 headers["Last-Event-ID"] = stream.last_id
@@ -276,7 +280,7 @@ class HttpTransport:
                     self._follow(sink, answer, stream)
             except ServerFault as fault:
                 log.debug("%s: standing stream: %s", self._name, fault)
-            sleep_ms(stream.retry_ms)
+            sleep_ms(stream.pause_ms(time.monotonic() - began))
 
     # -- errands: what has no answer ---------------------------------------------------------------
 
@@ -288,14 +292,22 @@ class HttpTransport:
         del outcome
         self._errands = {task for task in self._errands if not task.done}
 
-    def _tell(self, message: Message, body: bytes) -> None:
-        """Post what wants no answer.  Raises ServerFault."""
+    def _tell(self, message: Message, body: bytes, limit_ms: float) -> None:
+        """Post what wants no answer.  Raises ServerFault.  Blocks on: network, `limit_ms`."""
         headers = self._headers(message)
-        with self._http.ask("POST", headers, body, silence_ms=ERRAND_SILENCE_MS) as answer:
-            if answer.status in (401, 403):
-                raise ServerFault("unauthorized", f"the server answered HTTP {answer.status}")
-            answer.drain()
+        limit = time_limit(limit_ms)
+        try:
+            with self._http.ask("POST", headers, body, silence_ms=limit_ms) as answer:
+                if answer.status in (401, 403):
+                    raise ServerFault("unauthorized", f"the server answered HTTP {answer.status}")
+                answer.drain()
+        except Timeout as expired:
+            if expired is not limit:
+                raise
+            raise ServerFault("timeout", "the server did not take a message in time") from None
+        finally:
+            limit.close()
 
     def _delete(self) -> None:
-        with self._http.ask("DELETE", self._headers(), silence_ms=ERRAND_SILENCE_MS) as answer:
+        with self._http.ask("DELETE", self._headers(), silence_ms=ERRAND_MS) as answer:
             answer.drain()

@@ -15,7 +15,12 @@ from typing import Any, Final, Protocol, cast
 import certifi
 import requests
 from requests.adapters import HTTPAdapter
-from urllib3.exceptions import HTTPError, NewConnectionError, ReadTimeoutError
+from urllib3.exceptions import (
+    ConnectTimeoutError,
+    HTTPError,
+    NewConnectionError,
+    ReadTimeoutError,
+)
 
 from mead.actors.green import Timeout, time_limit
 from mead.mcp.client.faults import ServerFault
@@ -34,6 +39,15 @@ MAXIMUM_BODY_BYTES: Final = 4 * 1024 * 1024
 _IDLE_CONNECTIONS: Final = 16
 _DRAIN_MS: Final = 50
 """How long to wait for the end of an answer that is complete, to keep its connection."""
+
+
+_UNSENT: Final = (
+    NewConnectionError,
+    ConnectTimeoutError,
+    ConnectionRefusedError,
+    requests.ConnectTimeout,
+)
+"""Causes that leave no doubt that nothing was sent; a proxy's fault alone is none of them."""
 
 
 class _Raw(Protocol):
@@ -216,10 +230,7 @@ def _not_answered(error: Exception) -> ServerFault:
         return ServerFault("unreachable", "the server's certificate could not be verified")
     if isinstance(error, requests.ReadTimeout):
         return ServerFault("timeout", "the server did not answer in time")
-    unsent = (NewConnectionError, requests.ConnectTimeout, ConnectionRefusedError)
-    if isinstance(error, requests.exceptions.ProxyError) or any(
-        isinstance(cause, unsent) for cause in causes
-    ):
+    if any(isinstance(cause, _UNSENT) for cause in causes):
         return ServerFault("unreachable", "no connection to the server could be made")
     if any(isinstance(cause, HeadTooLong) for cause in causes):
         return ServerFault("bad_response", "the answer has too many headers")

@@ -17,6 +17,7 @@ from mead.mcp.client.lines import LineBuffer, Oversize
 from mead.mcp.client.stderr_log import StderrLog
 from mead.mcp.client.stdio import Child
 from mead.mcp.client.transport import NO_HEADERS, Sink
+from mead.mcp.client.versions import batch_limit
 from mead.mcp.jsonrpc import (
     Id,
     Malformed,
@@ -60,6 +61,7 @@ class StdioTransport:
         self._child: Child | None = None
         self._sink: Sink | None = None
         self._closed = False
+        self._batch_limit = batch_limit(None)
         self.noise = 0
         """Lines on stdout that were no JSON-RPC."""
 
@@ -108,7 +110,8 @@ class StdioTransport:
             self.send(Notification("notifications/cancelled", {"requestId": request_id}))
 
     def agree(self, version: str | None) -> None:
-        """See Transport: the lines of both eras look alike."""
+        """See Transport: the lines of both eras look alike, but for the arrays of the oldest."""
+        self._batch_limit = batch_limit(version)
 
     def close(self) -> None:
         """See Transport."""
@@ -168,7 +171,7 @@ class StdioTransport:
 
     def _received(self, line: bytes, sink: Sink) -> None:
         try:
-            messages = decode_each(line)
+            messages = decode_each(line, self._batch_limit)
         except Malformed:
             self._noisy("a line that is no JSON-RPC message")
             return

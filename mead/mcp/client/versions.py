@@ -13,6 +13,10 @@ LEGACY: Final = ("2024-11-05", "2025-03-26", "2025-06-18", "2025-11-25")
 MODERN: Final = ("2026-07-28",)
 """Both oldest first."""
 
+MAXIMUM_BATCH: Final = 100
+"""All of a batch is taken in before anyone else has a turn."""
+_WITH_BATCHES: Final = LEGACY[:2]
+
 META: Final = "_meta"
 _PREFIX: Final = "io.modelcontextprotocol/"
 
@@ -20,6 +24,11 @@ _PREFIX: Final = "io.modelcontextprotocol/"
 def is_modern(version: str) -> bool:
     """Whether the revision has no handshake."""
     return version in MODERN
+
+
+def batch_limit(version: str | None) -> int:
+    """How many messages may come in one array; 0: none; None: nothing is agreed on yet."""
+    return MAXIMUM_BATCH if version is None or version in _WITH_BATCHES else 0
 
 
 def client_info() -> Mapping[str, Any]:

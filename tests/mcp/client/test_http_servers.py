@@ -1,10 +1,18 @@
 """The hub and servers over HTTP, on real sockets."""
 
+from contextlib import contextmanager, suppress
 from dataclasses import replace
 
 import gevent
 import pytest
+from gevent.server import StreamServer
 
+from mead.actors.tasks import TaskSupervisor
+from mead.mcp.client.events import Event
+from mead.mcp.client.faults import ServerFault
+from mead.mcp.client.http import HttpTransport
+from mead.mcp.client.http_stream import Stream
+from mead.mcp.jsonrpc import Notification
 from tests.helpers.mcp_http_fake import (
     STREAM,
     FakeHttp,
@@ -76,6 +84,35 @@ def test_initialize_refused_by_a_modern_server_leads_back_to_the_probe():
     fake.on["initialize"] = lambda heard: error(heard, -32022, data={"supported": ["2026-07-28"]})
     with fake.serving() as port, running(http_server(port)) as hub:
         assert status(hub).revision == "2026-07-28"
+
+
+@contextmanager
+def listening(handle):
+    """A server of our own; gives the port."""
+    server = StreamServer(("127.0.0.1", 0), handle)
+    server.start()
+    try:
+        yield server.server_port
+    finally:
+        server.stop(timeout=0)
+
+
+def test_a_handshake_whose_last_step_is_answered_without_end_is_given_up():
+    def trickles(socket, address):
+        socket.recv(65536)
+        socket.sendall(b"HTTP/1.1 202 Accepted\r\nX-A: ")
+        with suppress(OSError):
+            while True:
+                socket.sendall(b"a")
+                gevent.sleep(0.02)
+
+    with listening(trickles) as port, gevent.Timeout(5):
+        tasks = TaskSupervisor("transport's tasks")
+        transport = HttpTransport(http_server(port, handshake_timeout_ms=200), tasks)
+        transport.open(object())
+        with pytest.raises(ServerFault, match="timeout"):
+            transport.send(Notification("notifications/initialized"))
+        transport.close()
 
 
 # -- headers ---------------------------------------------------------------------------------------
@@ -157,6 +194,9 @@ def test_a_proxy_is_used_when_the_operator_names_one():
 # -- sessions --------------------------------------------------------------------------------------
 
 
+NO_SESSION = b'{"jsonrpc":"2.0","id":null,"error":{"code":-32000,"message":"%s"}}'
+
+
 @pytest.mark.parametrize(
     "bait",
     [
@@ -177,7 +217,8 @@ def test_only_initialize_gives_a_session(bait):
     [
         lambda heard: Reply(404),
         lambda heard: error(heard, -32001, 404),
-        lambda heard: error(heard, -32000, 400, message="No valid session ID provided"),
+        lambda heard: Reply(400, NO_SESSION % b"No valid session ID provided"),
+        lambda heard: Reply(400, b'{"error": "Session not found"}'),
     ],
 )
 def test_a_forgotten_session_is_made_anew_and_the_call_sent_again(refusal):
@@ -191,6 +232,42 @@ def test_a_forgotten_session_is_made_anew_and_the_call_sent_again(refusal):
         assert fake.calls().count("initialize") == 2
         assert fake.last("tools/call").headers["mcp-session-id"] == "session-2"
         assert status(hub).state == "ready"
+
+
+@pytest.mark.parametrize(
+    "refusal",
+    [
+        lambda heard: error(heard, -32000, 400, message="ran, then No valid session ID"),
+        lambda heard: error(heard, -32000, 404, message="ran, then something was not there"),
+        lambda heard: Reply(400, NO_SESSION % b"ran, then the database session was closed"),
+        lambda heard: Reply(400, b'{"detail": "session"}'),
+        lambda heard: Reply(400, b"no JSON: session"),
+    ],
+)
+def test_a_call_that_the_server_has_read_is_never_sent_again(refusal):
+    fake = FakeHttp(sessions=True)
+    fake.on["tools/call"] = refusal
+    with fake.serving() as port, running(http_server(port)) as hub:
+        assert call(hub, "echo").is_error
+        assert fake.calls().count("tools/call") == 1
+        assert fake.calls().count("initialize") == 1
+
+
+def test_a_handshake_that_is_refused_gives_no_session():
+    fake = FakeHttp()
+    refusals = iter([lambda heard: error(heard, -32022, 200, data={"supported": ["2026-07-28"]})])
+
+    def refuses(heard):
+        reply = next(refusals, lambda _: None)(heard)
+        if reply is not None:
+            reply.headers["Mcp-Session-Id"] = "bait"
+        return reply
+
+    fake.on["initialize"] = refuses
+    with fake.serving() as port, running(http_server(port)) as hub:
+        assert says(hub)
+        assert fake.calls().count("initialize") == 2
+        assert not [heard for heard in fake.heard if "mcp-session-id" in heard.headers]
 
 
 def test_many_calls_on_a_forgotten_session_share_one_handshake():
@@ -250,6 +327,34 @@ def test_a_call_whose_answer_broke_off_is_lost_and_never_sent_again():
     with fake.serving() as port, running(http_server(port)) as hub:
         assert call(hub, "echo").text.startswith("connection_lost")
         assert fake.calls().count("tools/call") == 1
+
+
+def test_a_call_that_a_proxy_lost_is_never_sent_again():
+    taken = []
+
+    def drops(socket, address):
+        taken.append(b"tools/call" in socket.recv(65536))
+        socket.close()
+
+    fake = FakeHttp()
+    with (
+        listening(drops) as dropping,
+        fake.serving() as port,
+        running(http_server(9, proxy=f"http://127.0.0.1:{port}")) as hub,
+    ):
+        relay = hub._catalog.line("fake").peer._transport._http
+        relay._session.proxies = {"http": f"http://127.0.0.1:{dropping}"}
+        assert call(hub, "echo").text.startswith("connection_lost")
+        assert taken == [True]
+
+
+def test_a_proxy_that_is_not_there_is_unreachable():
+    fake = FakeHttp()
+    with fake.serving() as port:
+        pass
+    with running(http_server(9, proxy=f"http://127.0.0.1:{port}"), ready=False) as hub:
+        wait_for(hub, "fake", "waiting")
+        assert status(hub).fault.startswith("unreachable")
 
 
 @pytest.mark.parametrize("status_code", [401, 403])
@@ -422,6 +527,38 @@ def test_the_standing_stream_tells_of_a_changed_list():
         changed.set()
         eventually(lambda: "big" in [tool.tool for tool in hub.tools_for(None)])
         eventually(lambda: fake.last("GET").headers.get("last-event-id") == "s1")
+
+
+def test_a_standing_stream_that_ends_at_once_is_opened_ever_less_often():
+    stream = Stream(None, None)
+    stream.note(Event("", "1", retry_ms=0))
+    assert [stream.pause_ms(0.1) for _ in range(7)] == [
+        1000, 2000, 4000, 8000, 16_000, 30_000, 30_000,
+    ]  # fmt: skip
+    assert stream.pause_ms(60) == 1000
+    assert stream.retry_ms > 0
+
+
+def test_a_standing_stream_that_wants_no_pause_gets_one():
+    fake = FakeHttp()
+    fake.on["GET"] = lambda heard: Reply(body=[b"retry: 0\nid: 1\ndata:\n\n"], media_type=STREAM)
+    with fake.serving() as port, running(http_server(port)) as hub:
+        eventually(lambda: "GET" in fake.calls())
+        for _ in range(30):
+            assert says(hub)
+        assert fake.calls().count("GET") <= 3
+
+
+def test_a_stream_of_an_array_that_is_too_long_is_noise_and_the_answer_counts():
+    fake = FakeHttp()
+    told = b",".join([b'{"jsonrpc":"2.0","method":"notifications/tools/list_changed"}'] * 101)
+    fake.on["tools/call"] = lambda heard: Reply(
+        body=[b"data: [" + told + b"]\n\n", event(heard.message["id"], text("ok"))],
+        media_type=STREAM,
+    )
+    with fake.serving() as port, running(http_server(port)) as hub:
+        assert call(hub, "echo").text == "ok"
+        assert hub._connections["fake"]._transport.noise == 1
 
 
 # -- giving up -------------------------------------------------------------------------------------

@@ -86,6 +86,23 @@ def test_every_modern_request_carries_its_revision(tmp_path):
             assert meta["io.modelcontextprotocol/clientCapabilities"] == {}
 
 
+@pytest.mark.parametrize(
+    ("version", "messages", "taken"),
+    [
+        ("2024-11-05", 100, True),
+        ("2025-03-26", 100, True),
+        ("2025-03-26", 101, False),
+        ("2025-03-26", 40_000, False),
+        ("2025-06-18", 2, False),
+    ],
+)
+def test_an_array_of_messages_is_taken_from_the_oldest_alone_and_with_a_bound(
+    version, messages, taken
+):
+    with running(fake_server(version=version)) as hub:
+        assert call(hub, "batch", {"messages": messages}).is_error == taken
+
+
 # -- the list of tools -----------------------------------------------------------------------------
 
 
