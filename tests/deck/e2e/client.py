@@ -5,6 +5,7 @@ from typing import Any, Self
 
 from tests.helpers.raw_websocket import CLOSE, PING, PONG, TEXT, RawClient, masked, upgrade_request
 from tests.helpers.server import DECK_TOKEN, Server
+from tests.web.conftest import TLS
 
 KEY = {"Authorization": f"Bearer {DECK_TOKEN}"}
 
@@ -12,6 +13,7 @@ KEY = {"Authorization": f"Bearer {DECK_TOKEN}"}
 def ask(server: Server, method: str, path: str, *, token: str = DECK_TOKEN, **options: Any) -> Any:
     """A request to the deck, with its token."""
     headers = {"Authorization": f"Bearer {token}"}
+    options.setdefault("verify", str(TLS / "cert.pem"))
     return server.request(method, f"/deck/{path}", headers=headers, **options)
 
 
@@ -56,7 +58,8 @@ class Client:
         self.leave()
         issued = ticket(self.server, self.session_id)
         self.session_id = issued["session_id"]
-        self.socket = RawClient.open(self.server.port, buffer=buffer)
+        ca = TLS / "cert.pem" if self.server.scheme == "https" else None
+        self.socket = RawClient.open(self.server.port, ca=ca, buffer=buffer)
         self.socket.send(upgrade_request("/deck/socket", offer(issued["ticket"])))
         head = self.socket.receive_head()
         assert head.startswith("HTTP/1.1 101 "), head

@@ -5,6 +5,7 @@ import json
 import pytest
 
 from tests.deck.e2e.client import KEY, Client, ask, offer, text_of, ticket
+from tests.deck.e2e.conftest import deck_toml
 from tests.helpers.raw_websocket import (
     BINARY,
     CLOSE,
@@ -17,6 +18,8 @@ from tests.helpers.raw_websocket import (
     masked,
     upgrade_request,
 )
+from tests.helpers.server import Server, running
+from tests.web.conftest import with_tls
 
 pytestmark = [pytest.mark.e2e, pytest.mark.timeout(60)]
 
@@ -38,6 +41,21 @@ def test_a_device_talks_through_a_real_server(server, arrive):
         ("hello", "hello", True)
     ]
     assert turns[0]["id"] == device.of("turn.started")[0]["turn_id"]
+
+
+def test_a_device_talks_over_tls(tmp_path):
+    toml = with_tls(deck_toml(tmp_path / "store"))
+    server = Server(tmp_path, toml, scheme="https")
+    with running(server), Client(server) as device:
+        assert device.come().ask("stream 20 1") == "".join(f"{n} " for n in range(20))
+
+
+def test_a_device_talks_through_gunicorns_own_gevent_worker(make_server):
+    server = make_server("-k", "gevent")
+    with Client(server).come() as device:
+        assert device.ask("stream 20 1") == "".join(f"{n} " for n in range(20))
+        device.leave()
+        assert device.come().ask("again", "m2") == "again"
 
 
 def test_a_ticket_in_the_query_upgrades_without_a_subprotocol(server):
