@@ -25,7 +25,7 @@ from mead.deck.refusals import Draining
 from mead.deck.snapshot import limits
 from mead.deck.socket import DeckSocket
 from mead.deck.surroundings import IDLE_END_MS, Surroundings
-from mead.deck.tickets import Claim, Issue, Redeem, Ticket, Tickets
+from mead.deck.tickets import Claim, Issue, Redeem, Ticket, Tickets, Void
 from mead.deck.titles import Titles, checked
 from mead.errors import Busy, InvalidInput, SessionCrashed, SessionNotFound, SessionStopped
 from mead.ids import is_uuid4
@@ -164,10 +164,11 @@ class Deck:
     def revoke(self) -> int:
         """Let no access token in any more; how many there were.
 
-        Every device is closed and has to come again, so that those without a token stay out.
-        Raises PersistenceError.  Blocks on: disk.
+        Every device is closed and has to come again, with a new ticket, so that those without a
+        token stay out.  Raises PersistenceError.  Blocks on: disk.
         """
         count = self.logins.revoke()
+        self._ask_tickets(Void())
         for socket in tuple(self._sockets):
             socket.close(*RESTART)
         return count

@@ -37,6 +37,10 @@ class Redeem(NamedTuple):
     value: str
 
 
+class Void(NamedTuple):
+    """A call: no ticket that was issued so far is good any more."""
+
+
 class _Expire(NamedTuple):
     value: str
 
@@ -92,9 +96,7 @@ class Tickets(Actor):
 
     def on_stop(self, exit_: Exit) -> None:
         del exit_
-        for value in list(self._sessions):
-            self._timers.pop(value).cancel()
-            self._let_go(value)
+        self._void()
 
     def handle_call(self, message: Any, reply: Reply) -> Any:
         del reply
@@ -102,6 +104,8 @@ class Tickets(Actor):
             return self._issue(message.session_id)
         if isinstance(message, Redeem):
             return self._redeem(message.value)
+        if isinstance(message, Void):
+            return self._void()
         raise TypeError(f"{self.name} does not take {type(message).__name__}")
 
     def handle_cast(self, message: Any) -> None:
@@ -133,6 +137,11 @@ class Tickets(Actor):
         # Other tickets for it stay valid; the place goes to the first that is used.
         place, held.place = held.place, None
         return Claim(session_id, held.is_new, place)
+
+    def _void(self) -> None:
+        for value in list(self._sessions):
+            self._timers.pop(value).cancel()
+            self._let_go(value)
 
     def _let_go(self, value: str) -> None:
         _, held = self._take(value)

@@ -4,6 +4,7 @@ import pytest
 from werkzeug.test import TestResponse
 
 from mead.api import Mead
+from mead.deck.refusals import TicketRefused
 from mead.errors import InvalidInput
 from tests.blueprints.deck_app import Page, page
 from tests.helpers.server import DECK_TOKEN
@@ -77,6 +78,15 @@ def test_a_token_outlives_the_server_and_ends_when_it_is_revoked(tmp_path):
         assert deck.get("info", token=DECK_TOKEN).status_code == 200
     with page(tmp_path) as deck:
         assert deck.get("info", token=token).status_code == 401
+
+
+def test_a_ticket_that_was_given_before_a_revoke_is_worthless(deck):
+    token = login(deck, deck.mead.deck().new_code()).json["token"]
+    ticket = deck.post("ticket", token=token).json["ticket"]
+    deck.mead.deck().revoke()
+    with pytest.raises(TicketRefused):
+        deck.mead.deck().redeem(ticket)
+    assert deck.mead.status()["sessions"] == 0, "the place that it held is free"
 
 
 def test_a_mead_without_a_deck_token_makes_no_code():
