@@ -1,5 +1,6 @@
 """Reading a request's body within its bounds.  Source: SPEC section 6."""
 
+import errno
 from collections.abc import Mapping
 from typing import Any, Final, cast
 
@@ -48,7 +49,9 @@ def _read(size: int) -> bytes:
             if timeout is not limit:
                 raise
             raise RequestTimeout from None
-        except Exception:  # noqa: BLE001 - the server's parser has exceptions of its own
+        except Exception as error:  # noqa: BLE001 - the server's parser has its own
+            if isinstance(error, OSError) and error.errno == errno.EMSGSIZE:
+                raise RequestEntityTooLarge from None  # its framing is
             raise BadRequest("the body is not readable") from None
 
 

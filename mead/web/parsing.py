@@ -4,9 +4,9 @@ gunicorn reads what is left of a body before the next request, without a bound. 
 is sent before its request was read ends the connection instead.  Source: SPEC section 6.
 """
 
-from typing import Final
+from typing import Any, Final
 
-from gunicorn.http.body import ChunkedReader, LengthReader
+from gunicorn.http.body import Body, ChunkedReader, LengthReader
 from gunicorn.http.errors import (
     ExpectationFailed,
     ForbiddenProxyRequest,
@@ -17,9 +17,23 @@ from gunicorn.http.errors import (
 from gunicorn.http.message import Request
 from gunicorn.http.parser import RequestParser
 
+from mead.web.request_body import AwaitedBody, BoundedChunks
+
 
 class TrackedRequest(Request):
     """A request that wants its connection closed unless its body was read to the end."""
+
+    def set_body_reader(self) -> None:
+        """Asked by gunicorn when the head has been parsed."""
+        super().set_body_reader()
+        unreader: Any = self.unreader
+        reader: Any = None if self.body is None else self.body.reader
+        if isinstance(reader, ChunkedReader):
+            reader = BoundedChunks(self, unreader)
+            self.body = Body(reader)
+        if self._expected_100_continue:
+            self._expected_100_continue = False  # gunicorn would answer before any check
+            self.body = AwaitedBody(reader, unreader.sock)
 
     def should_close(self) -> bool:
         """Asked by gunicorn when the head of the answer is written, and again afterwards."""
@@ -29,9 +43,12 @@ class TrackedRequest(Request):
 
     def is_read(self) -> bool:
         """Whether nothing of the body is left on the connection."""
-        if self.body is None:
+        body: Any = self.body
+        if body is None:
             return True
-        reader = self.body.reader
+        if body.failed:
+            return False
+        reader = body.reader
         if isinstance(reader, LengthReader):
             return reader.length <= 0
         return isinstance(reader, ChunkedReader) and reader.parser is None
