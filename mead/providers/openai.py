@@ -71,7 +71,7 @@ class OpenAiProvider(HttpProvider):
         fold = ChatFold(relay)
         for event in read_events(answer.chunks()):
             data = event.data
-            if not data.startswith("{"):
+            if data[:1] != "{":
                 data = data.strip()
                 if data == _END:
                     return fold.body()

@@ -75,24 +75,29 @@ class ChatFold:
         return {**self._frame, "choices": [choice]}
 
     def _choice(self, choice: Json) -> None:
-        delta = object_in(choice, "delta")
-        self._begun = self._begun or isinstance(choice.get("delta"), dict)
-        for name, value in delta.items():
-            if name == "content":
-                content = value if isinstance(value, str) else content_of(delta)
-                self._allowance.take(len(content))
-                self._content.append(content)
-                self._relay.text(content)
-            elif value:
-                self._take(name, value, delta)
+        delta: Json | None = choice.get("delta")
+        if isinstance(delta, dict):
+            self._begun = True
+            for name, value in delta.items():
+                if name == "content" and isinstance(value, str):
+                    self._allowance.take(len(value))
+                    self._content.append(value)
+                    self._relay.text(value)
+                elif value:
+                    self._take(name, value, delta)
         if choice.get("finish_reason"):
             finished = text_in(choice, "finish_reason")
             self._allowance.take(len(finished))
             self._finished.append(finished)
 
     def _take(self, name: str, value: object, delta: Json) -> None:
-        """A field of a delta that is not its text."""
-        if name in _REASONING and isinstance(value, str):
+        """A field of a delta that is not plain text."""
+        if name == "content":
+            content = content_of(delta)
+            self._allowance.take(len(content))
+            self._content.append(content)
+            self._relay.text(content)
+        elif name in _REASONING and isinstance(value, str):
             self._allowance.take(len(value))
             self._reasoning.setdefault(name, []).append(value)
         elif name == "refusal":

@@ -3,8 +3,9 @@ import logging
 import time
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
+from sseclient import SSEClient
 
 from mead.providers.errors import ProviderFault
 from mead.providers.sse import MAX_EVENT_BYTES, read_events
@@ -147,3 +148,17 @@ def test_however_the_bytes_are_cut_the_events_are_the_same(body, cuts):
 @given(body=st.binary(max_size=200), size=st.integers(1, 7))
 def test_any_bytes_at_all_give_the_same_events_however_they_are_cut(body, size):
     assert data_of(*cut(body, size)) == data_of(body)
+
+
+@given(
+    name=st.none() | st.text(st.characters(exclude_categories=["Cs"]), max_size=8),
+    data=st.text(st.characters(exclude_categories=["Cs"]), max_size=20),
+)
+@example(name=" two spaces", data=" two spaces")
+@example(name="", data="")
+@example(name="a:b", data='{"a": "\u2028\x85"}')
+def test_a_plain_event_is_read_as_the_library_reads_it(name, data):
+    lines = [line for line in (None if name is None else f"event: {name}", f"data: {data}") if line]
+    sent = "\n".join(lines).replace("\r", "").encode() + b"\n\n"
+    theirs = [(event.event, event.data) for event in SSEClient([sent]).events()]
+    assert [(event.event, event.data) for event in read_events([sent])] == theirs
