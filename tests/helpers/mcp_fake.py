@@ -7,6 +7,7 @@ Started by `fake_server` (tests/helpers/mcp_settings.py) with a JSON object as i
 - `versions`: what a modern server supports; `version`: what a legacy one answers to initialize
 - `hello`: text written before anything is read; `complain`: text written to standard error
 - `pages`: lists of tool names; `loop`: the last page's cursor is the first one's
+- `restless`: says after each list that it changed; `unlisted`: knows no lists
 - `record`: a file that gets every received message on a line
 - `deaf`: methods that are never answered; `boot`: `exit` ends at once, `sleep` never reads
 """
@@ -70,7 +71,7 @@ def answer(id_: Any, method: str, params: dict[str, Any]) -> None:
         if era == "modern":
             return fail(id_, -32022, "no handshake here", {"supported": ["2026-07-28"]})
         return initialize(id_)
-    if method == "tools/list":
+    if method == "tools/list" and not SETTINGS.get("unlisted"):
         return list_tools(id_, params)
     if method == "tools/call":
         return call(id_, params["name"], params.get("arguments", {}))
@@ -128,6 +129,8 @@ def list_tools(id_: Any, params: dict[str, Any]) -> None:
     elif SETTINGS.get("loop"):
         result["nextCursor"] = "0"
     reply(id_, result)
+    if SETTINGS.get("restless"):
+        send({"jsonrpc": "2.0", "method": "notifications/tools/list_changed"})
 
 
 def tool(name: str) -> dict[str, Any]:

@@ -18,7 +18,7 @@ from mead.mcp.client.faults import RemoteError, ServerFault
 from mead.mcp.client.offers import Offer, read_page
 from mead.mcp.client.peer import Peer
 from mead.mcp.client.versions import LEGACY, MODERN, client_info
-from mead.mcp.jsonrpc import UNSUPPORTED_PROTOCOL_VERSION, object_or_empty
+from mead.mcp.jsonrpc import METHOD_NOT_FOUND, UNSUPPORTED_PROTOCOL_VERSION, object_or_empty
 
 log = logging.getLogger(__name__)
 
@@ -166,7 +166,12 @@ def list_tools(peer: Peer, *, timeout_ms: float, over_http: bool) -> Listing:
     params: Mapping[str, Any] | None = None
     fresh: list[float] = []
     while True:
-        result = peer.request("tools/list", params, timeout_ms=timeout_ms)
+        try:
+            result = peer.request("tools/list", params, timeout_ms=timeout_ms)
+        except RemoteError as error:
+            if error.rpc_code != METHOD_NOT_FOUND or seen:
+                raise
+            return Listing(offers={})
         offers.update(read_page(result, mirrors=mirrors))
         fresh += _fresh_ms(result)
         cursor = result.get("nextCursor")

@@ -19,14 +19,21 @@ _MAXIMUM_NAME_CHARACTERS: Final = 300
 
 
 def outcome(result: Mapping[str, Any]) -> ToolOutcome:
-    """What the model is told about a finished call.  Raises ServerFault for an unknown kind."""
+    """What the model is told about a finished call.
+
+    Raises ServerFault for an unknown kind, and for content that is nested deeper than JSON is
+    written.
+    """
     if result.get("resultType", "complete") != "complete":
         raise ServerFault("bad_response", "the tool answered with an unknown type of result")
     text = _content(result.get("content"))
     structured = result.get("structuredContent")
-    if structured is not None and not _says_the_same(text, structured):
-        said = orjson.dumps(structured).decode()
-        text = f"{text}\n{said}" if text else said
+    try:
+        if structured is not None and not _says_the_same(text, structured):
+            said = orjson.dumps(structured).decode()
+            text = f"{text}\n{said}" if text else said
+    except (TypeError, RecursionError):
+        raise ServerFault("bad_response", "the result is nested too deeply") from None
     return ToolOutcome(text=truncated(text), is_error=result.get("isError") is True)
 
 

@@ -15,7 +15,7 @@ WINDOW_S: Final = 10.0
 _KEPT_BYTES: Final = 16384
 """Far more than is shown, so that a secret is seen whole before the line is cut."""
 _SECRET_CHARACTERS: Final = 6
-"""A shorter value is an ordinary word (`true`, `8080`), not a secret to hide."""
+"""A shorter line of a value is an ordinary word (`true`, `8080`), not a secret to hide."""
 
 
 class StderrLog:
@@ -23,7 +23,10 @@ class StderrLog:
 
     def __init__(self, name: str, secrets: Sequence[str]) -> None:
         self._name = name
-        self._secrets = [one for one in secrets if len(one) >= _SECRET_CHARACTERS]
+        lines = {line.strip() for one in secrets for line in one.splitlines()}
+        whole = (line for line in lines if len(line) >= _SECRET_CHARACTERS)
+        self._secrets = sorted(whole, key=len, reverse=True)
+        """Each line of each secret; the longest first, which may hold a shorter one."""
         self._line = b""
         self._window_ends = 0.0
         self._shown = 0

@@ -25,7 +25,7 @@ from mead.mcp.client.versions import MODERN
 log = logging.getLogger(__name__)
 
 PAUSE_MS: Final = 1000
-"""Between two readings of a list that the server says has changed, again and again."""
+"""At least, from the beginning of one reading of the list to that of the next."""
 
 SHORTEST_FRESH_MS: Final = 30_000
 """A list with a shorter life is read again no sooner than that (some servers say 0)."""
@@ -70,6 +70,7 @@ class Upkeep:
         self._running: dict[Step, Task[Any]] = {}
         self._timers: dict[Step, Timer] = {}
         self._told = False
+        self._read_began = time.monotonic()
 
     def begin(self, listing: Listing, changed: bool) -> None:
         """With the list that the handshake brought; `changed`: it is known to be old already."""
@@ -78,7 +79,7 @@ class Upkeep:
             self._start("listen", self._listen)
         self._show(listing)
         if changed:
-            self._after(PAUSE_MS, "refresh")
+            self._refresh()
 
     def end(self) -> None:
         """The connection is lost."""
@@ -104,10 +105,12 @@ class Upkeep:
                 self._refreshed(ended)
             else:
                 self._listened(ended)
-        elif step not in self._running:
-            if step == "refresh":
-                self._told = False
-            self._start(step, self._read if step == "refresh" else self._listen)
+        elif step in self._running:
+            return
+        elif step == "refresh":
+            self._refresh()
+        else:
+            self._start(step, self._listen)
 
     def _start(self, step: Step, work: Callable[[], Any]) -> None:
         self._running[step] = self._tasks.start(
@@ -124,13 +127,24 @@ class Upkeep:
 
     # -- reading the list --------------------------------------------------------------------------
 
+    def _refresh(self) -> None:
+        """Read the list, or wait: some servers tell of a change whenever they are asked."""
+        now = time.monotonic()
+        left_ms = PAUSE_MS - (now - self._read_began) * 1000
+        if left_ms > 0:
+            self._after(left_ms, "refresh")
+            return
+        self._told = False
+        self._read_began = now
+        self._start("refresh", self._read)
+
     def _refreshed(self, outcome: Outcome[Listing]) -> None:
         if outcome.value is None:
             self._broken(outcome.error)
             return
         self._show(outcome.value)
         if self._told:
-            self._after(PAUSE_MS, "refresh")
+            self._refresh()
 
     def _show(self, listing: Listing) -> None:
         stale_at = None

@@ -1,6 +1,7 @@
 """What a server says about its tools and answers to a call: bounded, and as a model reads it."""
 
 import pytest
+from orjson import loads
 
 from mead.config import ServerSettings
 from mead.errors import ConfigurationError
@@ -207,6 +208,13 @@ def test_a_result_without_content_is_empty_text(result):
 def test_an_unknown_kind_of_result_is_a_fault():
     with pytest.raises(ServerFault, match="bad_response"):
         outcome({"resultType": "later", "content": [WORDS]})
+
+
+@pytest.mark.parametrize(("depth", "copied"), [(300, False), (1008, False), (1008, True)])
+def test_structured_content_that_is_nested_too_deeply_is_a_fault(depth, copied):
+    nested = "[" * depth + "]" * depth
+    with pytest.raises(ServerFault, match="bad_response: the result is nested too deeply"):
+        text({**WORDS, "text": nested if copied else "see there"}, structuredContent=loads(nested))
 
 
 def test_a_result_is_cut_at_fifty_thousand_characters_with_a_marker():

@@ -141,6 +141,16 @@ def test_standard_error_is_logged_in_short_clean_lines(caplog):
     assert len(caplog.messages) == 2
 
 
+def test_each_line_of_a_secret_is_masked_the_longest_first(caplog):
+    caplog.set_level(logging.INFO)
+    log = StderrLog("fake", ["secret", "secret-and-more", "-----BEGIN\r\nMIIEabcdef\n=\n-----END"])
+    log.feed(b"secret-and-more secret\nkey MIIEabcdef = -----END\n")
+    assert caplog.messages == [
+        "fake stderr: ******** ********",
+        "fake stderr: key ******** = ********",
+    ]
+
+
 def test_a_flood_on_standard_error_is_a_few_lines(caplog):
     caplog.set_level(logging.INFO)
     log = StderrLog("fake", [])

@@ -140,6 +140,22 @@ def test_a_flood_of_changes_is_one_or_two_readings(tmp_path):
         assert len(lists) <= 4
 
 
+@pytest.mark.parametrize("era", ["legacy", "modern"])
+def test_a_server_that_tells_of_a_change_whenever_it_is_asked_is_asked_seldom(tmp_path, era):
+    record = tmp_path / "received"
+    with running(fake_server(restless=True, era=era, record=str(record))) as hub:
+        for _ in range(200):
+            call(hub, "echo")
+        lists = [one for one in received(record) if one.get("method") == "tools/list"]
+        assert len(lists) <= 4
+
+
+def test_a_server_that_has_no_list_of_tools_has_no_tools():
+    with running(fake_server(unlisted=True)) as hub:
+        assert status(hub).state == "ready"
+        assert hub.tools_for(None) == ()
+
+
 def test_a_modern_server_tells_of_changes_on_a_request_that_stays_open(tmp_path):
     record = tmp_path / "received"
     tools = {"change": "read", "fresh": "read"}
