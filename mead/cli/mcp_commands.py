@@ -15,7 +15,7 @@ import orjson
 
 from mead.actors.green import sleep_ms
 from mead.cli.mcp_import import imported, render
-from mead.cli.output import json_option, print_json, print_table
+from mead.cli.output import harmless, harmless_line, json_option, print_json, print_table
 from mead.cli.runtime import settings_here
 from mead.config import ServerSettings
 from mead.errors import InvalidInput
@@ -73,7 +73,7 @@ def call_command(name: str, arguments: str, as_json: bool) -> None:
     if as_json:
         print_json(asdict(outcome))
     else:
-        click.echo(outcome.text, err=outcome.is_error)
+        click.echo(harmless(outcome.text), err=outcome.is_error)
     if outcome.is_error:
         sys.exit(_FAILED_EXIT)
 
@@ -114,6 +114,10 @@ def _well(status: ServerStatus) -> bool:
     return status.state == "ready" and not status.missing
 
 
+def _said(status: ServerStatus) -> str | None:
+    return harmless_line(status.server) if status.server else None
+
+
 def _shape(status: ServerStatus) -> dict[str, Any]:
     return {
         "name": status.name,
@@ -134,16 +138,16 @@ def _print_servers(found: Sequence[ServerStatus]) -> None:
         return
     print_table(
         ("server", "transport", "state", "revision", "says it is"),
-        [(one.name, one.transport, one.state, one.revision, one.server or None) for one in found],
+        [(one.name, one.transport, one.state, one.revision, _said(one)) for one in found],
     )
     for status in found:
         click.echo()
         if status.fault is not None and status.state != "ready":
-            click.echo(f"{status.name}: {status.fault}")
+            click.echo(f"{status.name}: {harmless_line(status.fault)}")
         for tool in status.granted:
             click.echo(f"{tool.name}  {tool.kind}")
         for name in status.missing:
             click.echo(f"{status.name}__{name}  is granted but not offered")
         if status.not_granted:
-            names = ", ".join(name for name, _ in status.not_granted)
+            names = ", ".join(harmless_line(name) for name, _ in status.not_granted)
             click.echo(f"{status.name} offers without being granted: {names}")

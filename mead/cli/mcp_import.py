@@ -7,6 +7,7 @@ they come out as references (`env:NAME`) unless asked for, and every tool as a c
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any, Final, cast
 
 import orjson
@@ -49,7 +50,7 @@ def imported(data: bytes) -> list[Imported]:
 
 def _server(original: str, entry: Mapping[str, Any], taken: set[str]) -> Imported:
     name = _free_name(original, taken)
-    url, command = entry.get("url"), entry.get("command")
+    url, command, directory = entry.get("url"), entry.get("command"), entry.get("cwd")
     if isinstance(url, str):
         settings = ServerSettings(
             name=name, transport="http", url=url, headers=_secrets(entry.get("headers"))
@@ -61,6 +62,7 @@ def _server(original: str, entry: Mapping[str, Any], taken: set[str]) -> Importe
             command=command,
             arguments=_texts(entry.get("args")),
             environment=_secrets(entry.get("env")),
+            directory=Path(directory) if isinstance(directory, str) and directory else None,
         )
     else:
         raise ValueError(f"the server {original!r} has neither a command nor a url")
@@ -103,6 +105,8 @@ def render(server: Imported, found: ServerStatus, *, values: bool) -> str:
     if settings.command is not None:
         lines.append(f"command = {text(settings.command)}")
         lines.append(f"arguments = [{', '.join(map(text, settings.arguments))}]")
+        if settings.directory is not None:
+            lines.append(f"directory = {text(str(settings.directory))}")
         lines += _table("environment", settings.environment, settings.name, values)
     if settings.url is not None:
         lines.append(f"url = {text(settings.url)}")

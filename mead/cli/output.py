@@ -21,6 +21,11 @@ def harmless(text: str) -> str:
     return text.translate(_CONTROLS)
 
 
+def harmless_line(text: str) -> str:
+    """`harmless`, and on one line: for a name, which could otherwise pretend to be more output."""
+    return harmless(text).replace("\n", "\\x0a").replace("\t", "\\x09")
+
+
 def print_json(value: object) -> None:
     """Print it as indented JSON."""
     click.echo(orjson.dumps(value, option=orjson.OPT_INDENT_2).decode())

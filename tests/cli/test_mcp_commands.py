@@ -70,6 +70,18 @@ def test_list_ends_with_1_when_a_server_is_dead_or_a_tool_is_missing(
     assert "dead: cannot_start: there is no command 'no-such-command'" in result.stdout
 
 
+def test_names_that_a_server_made_up_cannot_steer_the_terminal(
+    run: Run, tree: dict[str, Any]
+) -> None:
+    pages = {"pages": [["echo", "error", "\x1b]0;mine\x07\nfake__all  read"]]}
+    tree["mcp"]["servers"][0]["arguments"] = [*PYTHON[1:], FAKE, json.dumps(pages)]
+    result = run("list")
+    assert "granted: \\x1b]0;mine\\x07\\x0afake__all  read" in result.stdout
+    assert "\x1b" not in result.stdout
+    escape = run("call", "fake__echo", "--arguments", json.dumps({"text": "\x1b[2J"}))
+    assert escape.stdout == "\\x1b[2J\n"
+
+
 def test_list_without_servers(run: Run, tree: dict[str, Any]) -> None:
     tree["mcp"]["servers"] = []
     result = run("list")
@@ -135,6 +147,20 @@ def test_import_prints_settings_that_grant_nothing(run: Run, others: Path) -> No
     assert '# echo = "effect"  # The tool echo.' in result.stdout
     assert "could not be asked for its tools: cannot_start" in result.stdout
     assert "sk-12345678" not in result.output
+
+
+def test_import_keeps_the_directory_of_a_server(run: Run, tmp_path: Path) -> None:
+    own = tmp_path / "own"
+    own.mkdir()
+    file = tmp_path / "others.json"
+    entry = {"command": "./serve", "args": [], "cwd": str(own)}
+    (own / "serve").write_text(f"#!/bin/sh\nexec {PYTHON[0]} -I -S {FAKE}\n")
+    (own / "serve").chmod(0o755)
+    file.write_text(json.dumps({"mcpServers": {"local": entry}}))
+    result = run("import", str(file))
+    (server,) = tomllib.loads(result.stdout)["mcp"]["servers"]
+    assert server["directory"] == str(own)
+    assert Settings.build({"mcp": {"servers": [server]}}).mcp.servers[0].directory == own
 
 
 def test_what_import_prints_is_taken_by_mead(run: Run, others: Path) -> None:
