@@ -55,7 +55,7 @@ def test_a_replay_of_ten_thousand_events_to_a_slow_client_is_not_cut(make_server
     calls = 2500
     last = events_of(calls)
     with Client(server).come() as talker:
-        talker.send(f"calls {calls} 0")
+        talker.send(f"calls {calls} 1")
         Listener(talker).listen(last)
         with Client(server, talker.session_id, "slow").come(buffer=SMALL) as slow:
             listener = Listener(slow)
