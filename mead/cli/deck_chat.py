@@ -1,8 +1,11 @@
 """`flask mead chat --url`: the terminal as one more device of a deck, on any machine."""
 
+import signal
 import sys
+import time
 from collections.abc import Callable, Mapping
-from typing import Any, Final
+from contextlib import suppress
+from typing import Any, Final, TypeVar
 
 import click
 import requests
@@ -12,9 +15,15 @@ from mead.cli.terminal import TerminalInteraction, read_line
 from mead.deck.client import DeckClient, DeckClosed, DeckRefused, Message
 from mead.turn import TurnFacts
 
+Answer = TypeVar("Answer")
+
 TOKEN_VARIABLE: Final = "MEAD_CHAT_TOKEN"  # noqa: S105 - its name
 CODE_MARK: Final = "#code="
 TIMEOUT_S: Final = 30.0
+POLL_S: Final = 0.2
+"""How soon a Ctrl-C is noticed."""
+SILENCE_S: Final = 45.0
+"""Three heartbeats: a connection that says nothing for so long is a dead one."""
 
 
 def token_for(url: str, given: str | None) -> tuple[str, str]:
@@ -72,6 +81,7 @@ class DeckChat:
         self._remembered: set[str] = set()
         self._own: str | None = None
         """The turn that was asked for here."""
+        self._is_interrupted = False
         self._shown: Mapping[str, Callable[[Mapping[str, Any]], None]] = {
             "turn.routed": self._routed,
             "text.delta": self._text,
@@ -115,26 +125,42 @@ class DeckChat:
     def _turn(self, text: str) -> bool:
         """Send a prompt and show its turn; False when the conversation is gone."""
         message_id = self._deck.send_prompt(text, route=self._route)
-        self._own = None
-        messages = self._deck.messages()
-        while True:
-            try:
-                message = next(messages, None)
-            except KeyboardInterrupt:
-                messages = self._deck.messages()  # the interrupted one has ended
+        self._own, self._is_interrupted = None, False
+        # A KeyboardInterrupt could strike anywhere, in the connection's own reader too.
+        previous = signal.signal(signal.SIGINT, self._interrupt)
+        try:
+            while (message := self._next(message_id)) is not None:
+                if self._show(message, message_id):
+                    return True
+        finally:
+            signal.signal(signal.SIGINT, previous)
+        click.secho("the conversation is gone", err=True)
+        return False
+
+    def _interrupt(self, *_: object) -> None:
+        self._is_interrupted = True
+
+    def _next(self, message_id: str) -> Message | None:
+        """The next message; None when the conversation is gone.  A Ctrl-C cancels meanwhile."""
+        silent_at = time.monotonic() + SILENCE_S
+        while time.monotonic() < silent_at:
+            if self._is_interrupted:
+                self._is_interrupted = False
                 self._cancel(message_id)
+            try:
+                return self._deck.receive(POLL_S)
+            except TimeoutError:
                 continue
-            if message is None:
-                click.secho("the conversation is gone", err=True)
-                return False
-            if self._show(message, message_id):
-                return True
+            except DeckClosed:
+                break
+        return next(self._deck.messages(), None)  # it rejoins
 
     def _cancel(self, message_id: str) -> None:
-        if self._own is None:
-            self._deck.say("prompt.cancel", client_message_id=message_id)
-        else:
-            self._deck.say("turn.cancel", turn_id=self._own)
+        with suppress(DeckClosed):  # Ctrl-C once more, when it is back
+            if self._own is None:
+                self._deck.say("prompt.cancel", client_message_id=message_id)
+            else:
+                self._deck.say("turn.cancel", turn_id=self._own)
 
     def _show(self, message: Message, message_id: str) -> bool:
         """Whether that was the last of the person's turn."""
@@ -193,7 +219,9 @@ class DeckChat:
     def _permission(self, payload: Mapping[str, Any]) -> None:
         if self._is_decided(payload):
             return
-        answer = self._person.permit(payload["tool"], payload["details"])
+        answer = self._asked(lambda: self._person.permit(payload["tool"], payload["details"]))
+        if answer is None:
+            return
         self._deck.say("permission.respond", request_id=payload["request_id"], answer=answer)
 
     def _is_decided(self, payload: Mapping[str, Any]) -> bool:
@@ -204,8 +232,20 @@ class DeckChat:
         return self._level != "ask_for_risky" or is_low or payload["tool"] in self._remembered
 
     def _choice(self, payload: Mapping[str, Any]) -> None:
-        option = self._person.choose(payload["prompt"], tuple(payload["options"]))
+        options = tuple(payload["options"])
+        option = self._asked(lambda: self._person.choose(payload["prompt"], options))
         if option is None:
             click.secho("[skipped: the question ends by itself, or Ctrl-C]", dim=True, err=True)
         else:
             self._deck.say("choice.respond", request_id=payload["request_id"], option=option)
+
+    def _asked(self, question: Callable[[], Answer | None]) -> Answer | None:
+        """What the person says; None after a Ctrl-C, which cancels the turn."""
+        ours = signal.signal(signal.SIGINT, signal.default_int_handler)
+        try:
+            return question()
+        except KeyboardInterrupt:
+            self._is_interrupted = True
+            return None
+        finally:
+            signal.signal(signal.SIGINT, ours)

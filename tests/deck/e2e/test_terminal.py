@@ -7,6 +7,7 @@ import sys
 import pytest
 
 from mead.control.client import ControlClient
+from tests.cli.test_terminal import Terminal
 from tests.helpers.server import DECK_TOKEN, ROOT, Server
 
 pytestmark = [pytest.mark.e2e, pytest.mark.timeout(60)]
@@ -69,3 +70,25 @@ def test_what_cannot_be_is_said_without_a_traceback(server, url, token, words):
     assert told.returncode != 0
     assert words in told.stderr
     assert "Traceback" not in told.stderr
+
+
+def test_ctrl_c_cancels_the_turn_and_a_second_one_leaves(server, tmp_path):
+    code = ControlClient(server.directory / "store").call("deck_code")
+    (tmp_path / "mead.toml").write_text("")
+    terminal = Terminal(tmp_path, "chat", "--url", server.url(f"/deck/#code={code}"))
+    try:
+        terminal.wait_for("> ")
+        terminal.type("write\n")
+        terminal.wait_for("Let notes__effect run?")
+        terminal.type("y\n")
+        terminal.wait_for("wrote")
+        terminal.wait_for("> ")
+        terminal.type("stream 1000 30\n")
+        terminal.wait_for("3 ")
+        terminal.interrupt()
+        terminal.wait_for("cancelled")
+        terminal.wait_for("> ")
+        terminal.interrupt()
+        assert terminal.process.wait(20) == 0
+    finally:
+        terminal.close()
