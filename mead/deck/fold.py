@@ -8,6 +8,7 @@ to a turn that is not the running one (its beginning was compacted away) changes
 
 from collections.abc import Callable, Mapping
 from dataclasses import replace
+from itertools import islice
 from typing import Any, Final
 
 from mead.deck.entries import Known, Prompt, Request, RunningTurn
@@ -15,7 +16,7 @@ from mead.deck.events import Event, EventType
 from mead.deck.state import DeckState
 
 KNOWN_PROMPTS: Final = 1000
-"""So many of the newest client_message_ids are remembered."""
+"""So many of the newest client_message_ids are remembered; those that run or wait in any case."""
 KNOWN_RESOLUTIONS: Final = 1000
 """So many of the newest answers can be told again to a device that answers late."""
 TITLE_CHARACTERS: Final = 60
@@ -48,7 +49,7 @@ def _prompt_accepted(state: DeckState, event: Event) -> None:
         state.title = default_title(prompt.text)
     state.queue[prompt.turn_id] = prompt
     state.known[prompt.client_message_id] = Known(prompt.turn_id, event.sequence)
-    _trim(state.known, KNOWN_PROMPTS)
+    _forget_finished(state)
 
 
 def _prompt_cancelled(state: DeckState, event: Event) -> None:
@@ -168,6 +169,17 @@ def _running(state: DeckState, event: Event) -> RunningTurn | None:
 def default_title(text: str) -> str:
     """What a conversation is called that begins with this prompt."""
     return " ".join(text.split(maxsplit=TITLE_CHARACTERS))[:TITLE_CHARACTERS]
+
+
+def _forget_finished(state: DeckState) -> None:
+    """Let the oldest client_message_ids go, but none whose prompt runs or waits."""
+    excess = len(state.known) - KNOWN_PROMPTS
+    if excess <= 0:
+        return
+    open_ids = {prompt.client_message_id for prompt in state.open_prompts}
+    finished = (id_ for id_ in state.known if id_ not in open_ids)
+    for id_ in list(islice(finished, excess)):
+        del state.known[id_]
 
 
 def _trim(entries: dict[str, Any], maximum: int) -> None:

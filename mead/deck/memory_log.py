@@ -154,10 +154,10 @@ class MemoryEventReader:
 
 def _oldest_needed(state: DeckState) -> int | None:
     """Where the prompt was accepted that runs, or else the first that waits."""
-    prompts = [] if state.turn is None else [state.turn.prompt]
-    prompts += state.queue.values()
-    known = [state.known[each.client_message_id].accepted for each in prompts]
-    return min(known, default=None)
+    known = [state.known.get(each.client_message_id) for each in state.open_prompts]
+    # Nothing is cut while it is not known where an open prompt stands.
+    places = [state.first_sequence if each is None else each.accepted for each in known]
+    return min(places, default=None)
 
 
 def _joined(entries: Sequence[_Entry]) -> Iterator[_Entry]:

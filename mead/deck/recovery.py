@@ -13,6 +13,7 @@ from mead.deck import builders
 from mead.deck.endings import close_turn, whole
 from mead.deck.entries import Prompt
 from mead.deck.events import NewEvent
+from mead.deck.fold import KNOWN_PROMPTS
 from mead.deck.state import DeckState
 from mead.ids import new_uuid
 from mead.turn import Turn, TurnStatus, iso_ms
@@ -52,9 +53,12 @@ def _made_elsewhere(
 ) -> list[NewEvent]:
     """The newest stored turns that came after the last one that the log knows."""
     known = {known.turn_id for known in state.known.values()}
+    logged_until = _logged_until(state)
     newer: list[Turn] = []
     for turn in reversed(history):
-        if turn.id in known or len(newer) * EVENTS_OF_A_TURN >= event_log_limit:
+        if turn.id in known or (logged_until is not None and turn.started_at <= logged_until):
+            break
+        if len(newer) * EVENTS_OF_A_TURN >= event_log_limit:
             break
         if turn.status is not TurnStatus.RUNNING:
             newer.append(turn)
@@ -72,3 +76,13 @@ def _made_elsewhere(
         )
         events += whole(turn)
     return events
+
+
+def _logged_until(state: DeckState) -> datetime | None:
+    """No turn that began before is missing; None while every turn of the log is known by its id.
+
+    A log that has begun to forget ids may hold a turn that it does not know any more.
+    """
+    if state.last_at is None or len(state.known) < KNOWN_PROMPTS:
+        return None
+    return datetime.fromisoformat(state.last_at)

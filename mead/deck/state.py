@@ -40,6 +40,12 @@ class DeckState:
         """Whether no turn runs and none waits."""
         return self.turn is None and not self.queue
 
+    @property
+    def open_prompts(self) -> list[Prompt]:
+        """The prompt that runs and those that wait, in their order."""
+        running = [] if self.turn is None else [self.turn.prompt]
+        return [*running, *self.queue.values()]
+
     def known_turn(self, turn_id: str) -> Known | None:
         """What is known of the prompt with that turn."""
         for known in reversed(self.known.values()):

@@ -69,19 +69,37 @@ def test_what_belongs_to_a_turn_that_was_compacted_away_changes_nothing():
 
 
 def test_only_the_newest_thousand_prompts_are_remembered():
-    events = []
-    for number in range(KNOWN_PROMPTS + 5):
-        turn_id = new_uuid()
-        events += [
-            builders.prompt_accepted(
-                client_message_id=f"m{number}", turn_id=turn_id, text="x", route=None, origin="deck"
-            ),
-            builders.prompt_cancelled(f"m{number}", turn_id, "by_person"),
-        ]
+    events = list(cancelled_prompts(KNOWN_PROMPTS + 5))
     state = folded(numbered(events))
     assert len(state.known) == KNOWN_PROMPTS
     assert "m4" not in state.known
     assert "m5" in state.known
+
+
+def test_a_prompt_that_runs_or_waits_is_remembered_whatever_comes_after_it():
+    runs, waits = new_uuid(), new_uuid()
+    events = [accepted("runs", runs), builders.turn_started(runs), accepted("waits", waits)]
+    events += cancelled_prompts(KNOWN_PROMPTS + 5)
+    state = folded(numbered(events))
+    assert len(state.known) == KNOWN_PROMPTS
+    assert list(state.known)[:3] == ["runs", "waits", "m7"]
+    ending = [builders.turn_completed(runs, None, 1), *builders.metrics(runs, 1, 1)]
+    more = [*ending, accepted("next", new_uuid())]
+    folded(numbered(more, state.last_sequence + 1), state)
+    assert list(state.known)[:2] == ["waits", "m7"]
+
+
+def accepted(message_id, turn_id):
+    return builders.prompt_accepted(
+        client_message_id=message_id, turn_id=turn_id, text="x", route=None, origin="deck"
+    )
+
+
+def cancelled_prompts(count):
+    for number in range(count):
+        turn_id = new_uuid()
+        yield accepted(f"m{number}", turn_id)
+        yield builders.prompt_cancelled(f"m{number}", turn_id, "by_person")
 
 
 def test_the_first_prompt_names_a_conversation_until_a_person_does():

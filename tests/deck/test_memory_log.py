@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from mead.deck import builders
 from mead.deck.event_log import Overtaken
 from mead.deck.events import Event
-from mead.deck.fold import apply
+from mead.deck.fold import KNOWN_PROMPTS, apply
 from mead.deck.memory_log import MemoryEventLog
 from mead.deck.state import DeckState
 from mead.ids import new_uuid
@@ -142,6 +142,19 @@ def test_a_prompt_that_waits_is_never_let_go():
     write(log, state, [builders.policy_updated("read_only", "phone")] * 20)
     accepted = [e for e in replayed(log, state, state.first_sequence - 1) if "text" in e["payload"]]
     assert accepted[-1]["payload"]["client_message_id"] == "waits"
+
+
+def test_a_turn_during_which_a_thousand_prompts_were_cancelled_is_never_let_go():
+    log, state = MemoryEventLog(100), DeckState()
+    write(log, state, long_turn(0))
+    turn_id = state.turn.prompt.turn_id
+    for number in range(KNOWN_PROMPTS + 5):
+        other = new_uuid()
+        prompt = builders.prompt_accepted(
+            client_message_id=f"q{number}", turn_id=other, text="x", route=None, origin="deck"
+        )
+        write(log, state, [prompt, builders.prompt_cancelled(f"q{number}", other, "by_person")])
+    assert replayed(log, state, 0)[0]["payload"]["turn_id"] == turn_id
 
 
 def test_a_reader_goes_on_in_what_it_had_and_then_in_what_there_is():

@@ -1,11 +1,14 @@
 """What a new channel adds to its log: each rule by itself, then with channels that die."""
 
+from dataclasses import replace
 from datetime import timedelta
 
 import pytest
 from gevent.event import Event
 
 from mead.deck import builders
+from mead.deck.endings import whole
+from mead.deck.fold import KNOWN_PROMPTS
 from mead.deck.recovery import recover
 from mead.errors import SessionCrashed
 from mead.ids import new_turn_id
@@ -181,6 +184,22 @@ def test_turns_made_through_another_door_meanwhile_are_added_whole():
     assert added[0].payload["origin"] == "api"
     assert added[0].at == iso_ms(history[1].started_at)
     assert state.is_idle
+
+
+def test_a_turn_whose_id_the_log_has_forgotten_is_not_added_again(turn_id):
+    forgotten = stored(turn_id, TurnStatus.COMPLETED, "old")
+    events = [accepted(turn_id), builders.turn_started(turn_id), *whole(forgotten)[-3:]]
+    for _ in range(KNOWN_PROMPTS):
+        other = new_turn_id()
+        cancelled = builders.prompt_cancelled(f"m-{other}", other, "by_person")
+        events += [accepted(other), cancelled._replace(at=iso_ms(utc_now()))]
+    assert missing(events, [forgotten])[0] == []
+    since = replace(
+        stored(new_turn_id(), TurnStatus.COMPLETED, "new"),
+        started_at=utc_now() + timedelta(seconds=1),
+    )
+    added, _ = missing(events, [forgotten, since])
+    assert {event.payload["turn_id"] for event in added} == {since.id}
 
 
 def test_a_turn_that_runs_through_another_door_is_not_added():

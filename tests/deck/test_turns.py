@@ -3,6 +3,7 @@
 import pytest
 from gevent.event import Event
 
+from mead.deck.fold import KNOWN_PROMPTS
 from mead.errors import SessionNotFound
 from mead.ids import new_turn_id
 from mead.protocols import ModelRequest
@@ -277,3 +278,25 @@ def test_a_conversation_that_is_not_there_has_no_deck(make_mead):
     mead = make_mead()
     with pytest.raises(SessionNotFound):
         mead.deck().issue_ticket("11111111-1111-4111-8111-111111111111")
+
+
+def test_a_thousand_later_prompts_do_not_make_the_running_one_and_its_queue_unknown(
+    make_mead, devices
+):
+    go = Event()
+    mead = make_mead(lambda request: "x" if go.wait(60) else "", event_log_limit=1000)
+    device = devices.at(*opened(mead)).come()
+    device.send("runs", "m1")
+    device.send("waits", "m2")
+    for number in range(KNOWN_PROMPTS + 1):
+        device.send("x", f"q{number}")
+        device.say("prompt.cancel", client_message_id=f"q{number}")
+        device.hear("prompt.cancelled")
+    first = device.of("prompt.accepted")[0]
+    device.send("runs", "m1")
+    assert device.hear("prompt.accepted", "prompt.rejected")["payload"] == first
+    device.say("prompt.cancel", client_message_id="m2")
+    assert device.hear("prompt.cancelled", "frame.rejected")["type"] == "prompt.cancelled"
+    go.set()
+    device.hear_end()
+    assert len(device.of("turn.started")) == 1
