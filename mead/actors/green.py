@@ -4,7 +4,9 @@ gevent is named only in the few modules that own a greenlet, a socket or a child
 take these names, so that the scheduler could be read (and changed) in one place.
 """
 
-from collections.abc import Callable
+import signal
+from collections.abc import Callable, Generator
+from contextlib import contextmanager
 from typing import Any, TypeVar
 
 import gevent
@@ -28,6 +30,25 @@ def interrupt_quietly() -> None:
     """Have a Ctrl-C raise KeyboardInterrupt without gevent printing its traceback first."""
     hub: Any = gevent.get_hub()
     hub.NOT_ERROR = (*hub.NOT_ERROR, KeyboardInterrupt)
+
+
+@contextmanager
+def interrupted_here() -> Generator[None]:
+    """Have a Ctrl-C raise KeyboardInterrupt in this greenlet, while the block runs.
+
+    Python raises it in whichever greenlet happens to run, a turn's own handler among them.
+    For the main thread.
+    """
+    me, loop = gevent.getcurrent(), gevent.get_hub().loop
+
+    def strike(*_: object) -> None:
+        loop.run_callback(me.throw, KeyboardInterrupt)
+
+    previous = signal.signal(signal.SIGINT, strike)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, previous)
 
 
 def pause() -> None:
@@ -73,6 +94,7 @@ __all__ = [
     "Timeout",
     "in_thread",
     "interrupt_quietly",
+    "interrupted_here",
     "is_patched",
     "pause",
     "sleep_ms",

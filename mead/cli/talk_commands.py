@@ -7,6 +7,7 @@ from typing import Literal
 
 import click
 
+from mead.actors.green import interrupted_here
 from mead.cli.deck_chat import TOKEN_VARIABLE, chat_at, token_for
 from mead.cli.output import harmless, json_option, print_json
 from mead.cli.runtime import Runtime, connected
@@ -41,7 +42,8 @@ def ask(text: str, route: str | None, as_json: bool) -> None:
         session_id = runtime.start_session()
         try:
             person = None if as_json else TerminalInteraction(asks=False)
-            receipt = runtime.submit(session_id, text, route=route, interaction=person)
+            with interrupted_here():
+                receipt = runtime.submit(session_id, text, route=route, interaction=person)
         finally:
             with contextlib.suppress(MeadError):
                 runtime.delete_session(session_id)
@@ -115,7 +117,8 @@ def _turn(
 ) -> None:
     person.streamed = False
     try:
-        receipt = runtime.submit(session_id, text, route=route, tools=tools, interaction=person)
+        with interrupted_here():
+            receipt = runtime.submit(session_id, text, route=route, tools=tools, interaction=person)
     except KeyboardInterrupt:
         with contextlib.suppress(MeadError):
             runtime.cancel_turn(session_id)
