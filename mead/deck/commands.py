@@ -68,7 +68,7 @@ class Commands:
             case ForgetPermission():
                 return self._forget(feed, frame)
             case SetPolicy():
-                self._recorder.record([builders.policy_updated(frame.level, feed.device)])
+                self._requests.set_policy(frame.level, feed.device)
                 return NOTHING
             case Resume():
                 raise FrameFault("already_resumed", "session.resume")

@@ -67,13 +67,17 @@ class Requests:
         self._settings = settings
         self._waiting: dict[str, _Waiting] = {}
 
+    @property
+    def _level(self) -> PolicyLevel:
+        return self._recorder.state.policy_level or self._settings.default_policy_level
+
     # -- asking ------------------------------------------------------------------------------------
 
     def authorize(self, asked: Authorize, reply: Reply) -> object:
         """Show the call, and what it may; answers a bool, now or later."""
         use, state = asked.use, self._recorder.state
         ruling = rule_on(
-            state.policy_level or self._settings.default_policy_level,
+            self._level,
             use.kind,
             use.name,
             is_remembered=use.name in state.remembered,
@@ -100,6 +104,19 @@ class Requests:
     def _wait(self, request_id: str, asked: Authorize | Choose, reply: Reply) -> object:
         self._waiting[request_id] = _Waiting(asked, reply, self._timer(request_id))
         return NO_REPLY
+
+    def set_policy(self, level: PolicyLevel, device: str) -> None:
+        """From now on; `read_only` also refuses the effects that wait for an answer."""
+        state = self._recorder.state
+        refused = [
+            id_ for id_, each in state.pending.items() if level == "read_only" and _is_effect(each)
+        ]
+        ruling = Ruling("reject", by_policy=level)
+        self._recorder.record(
+            [builders.policy_updated(level, device), *(_ruled(id_, ruling) for id_ in refused)]
+        )
+        for id_ in refused:
+            self._answer(id_, False)
 
     # -- answers -----------------------------------------------------------------------------------
 
@@ -155,9 +172,9 @@ class Requests:
         return (resolved,)
 
     def _alike(self, request_id: str, tool: str) -> list[str]:
-        """Other permissions that the same rule decides; none where everything is asked."""
+        """Other permissions that the same rule decides; none where the level outranks the rules."""
         state = self._recorder.state
-        if (state.policy_level or self._settings.default_policy_level) == "ask_for_all":
+        if self._level in ("ask_for_all", "read_only"):
             return []
         return [id_ for id_, each in state.pending.items() if id_ != request_id and _is(each, tool)]
 
@@ -217,3 +234,7 @@ def _ruled(request_id: str, ruling: Ruling) -> NewEvent:
 
 def _is(request: Request, tool: str) -> bool:
     return request.kind == "permission" and request.payload["tool"] == tool
+
+
+def _is_effect(request: Request) -> bool:
+    return request.kind == "permission" and request.payload["risk"] == builders.risk_of("effect")

@@ -144,6 +144,37 @@ def test_a_level_that_a_device_sets_holds_for_the_next_call(at):
     assert device.of("permission.resolved")[1]["decided_by_policy"] == "allow_all"
 
 
+def test_read_only_refuses_at_once_the_effect_that_waits_for_an_answer(at, tools):
+    device = at(calling(WRITE))
+    device.send("go")
+    request_id = device.hear("permission.requested")["payload"]["request_id"]
+    device.say("policy.set", level="read_only")
+    refused = device.hear("permission.resolved")
+    assert refused["payload"] == {
+        "request_id": request_id,
+        "outcome": "reject_once",
+        "decided_by_policy": "read_only",
+    }
+    assert device.types()[-2:] == ["policy.updated", "permission.resolved"]
+    device.hear_end()
+    device.say("permission.respond", request_id=request_id, answer="allow_always")
+    assert device.hear("permission.resolved", "frame.rejected") == refused
+    assert device.of("tool_call.finished")[0]["status"] == "denied"
+    assert not tools.calls
+
+
+def test_allow_always_decides_nothing_else_where_only_reading_is_allowed(at):
+    device = at(calling(READ, READ), default_policy_level="ask_for_all")
+    device.send("go")
+    first, second = (device.hear("permission.requested")["payload"] for _ in range(2))
+    device.say("policy.set", level="read_only")
+    device.say("permission.respond", request_id=first["request_id"], answer="allow_always")
+    device.hear("permission.resolved")
+    device.say("permission.respond", request_id=second["request_id"], answer="reject_once")
+    device.hear_end()
+    assert device.of("permission.resolved")[1]["outcome"] == "reject_once"
+
+
 def test_the_default_level_is_the_configured_one(at):
     device = at(calling(WRITE), default_policy_level="allow_all")
     assert device.snapshot["policy_level"] == "allow_all"
