@@ -13,13 +13,14 @@ from mead.providers.anthropic_request import sendable
 from mead.providers.errors import Details, ProviderFault
 from mead.providers.relay import TextRelay, worded
 from mead.providers.shape import (
-    BROKEN_ARGUMENTS,
     Json,
-    count_in,
+    checked_arguments,
+    number_in,
     object_in,
     objects_in,
     read_arguments,
     text_in,
+    tokens_in,
 )
 from mead.turn import Usage
 
@@ -89,8 +90,9 @@ class MessageFold:
         pieces = self._pieces.get(index)
         if pieces is None:
             raise ProviderFault("bad_response", "the stream adds to a part that it did not begin")
-        if kind in _PIECES:
-            piece = text_in(delta, _PIECES[kind])
+        field = _PIECES.get(kind) if isinstance(kind, str) else None
+        if field is not None:
+            piece = text_in(delta, field)
             self._allowance.take(len(piece))
             pieces.append(piece)
             if kind == "text_delta":
@@ -147,10 +149,10 @@ def read_message(body: Json, details: Details) -> ModelReply:
 def read_usage(usage: Json) -> Usage | None:
     """The tokens of one answer; `input` is what no cache had.  None when nothing was said."""
     found = Usage(
-        input=count_in(usage, "input_tokens"),
-        output=count_in(usage, "output_tokens"),
-        cache_read=count_in(usage, "cache_read_input_tokens"),
-        cache_write=count_in(usage, "cache_creation_input_tokens"),
+        input=tokens_in(usage, "input_tokens"),
+        output=tokens_in(usage, "output_tokens"),
+        cache_read=tokens_in(usage, "cache_read_input_tokens"),
+        cache_write=tokens_in(usage, "cache_creation_input_tokens"),
     )
     return None if found == Usage() else found
 
@@ -172,8 +174,8 @@ def joined(first: Json, second: Json) -> Json:
     """One body from a paused message and its continuation, both paid for."""
     before = object_in(first, "usage")
     after = object_in(second, "usage")
-    counted = [key for key in (*before, *after) if count_in(before, key) or count_in(after, key)]
-    total = {key: (count_in(before, key) or 0) + (count_in(after, key) or 0) for key in counted}
+    counted = [key for key in (*before, *after) if tokens_in(before, key) or tokens_in(after, key)]
+    total = {key: (tokens_in(before, key) or 0) + (tokens_in(after, key) or 0) for key in counted}
     content = [*objects_in(first, "content"), *objects_in(second, "content")]
     return {**second, "content": content, "usage": {**before, **after, **total}}
 
@@ -183,13 +185,9 @@ def _calls(content: Iterable[Json]) -> tuple[ToolRequest, ...]:
 
 
 def _call(block: Json) -> ToolRequest:
-    arguments = block.get("input", {})
-    whole = isinstance(arguments, dict)
+    arguments, fault = checked_arguments(block.get("input", {}))
     return ToolRequest(
-        id=text_in(block, "id"),
-        name=text_in(block, "name"),
-        arguments=object_in(block, "input"),
-        fault=None if whole else BROKEN_ARGUMENTS,
+        id=text_in(block, "id"), name=text_in(block, "name"), arguments=arguments, fault=fault
     )
 
 
@@ -201,4 +199,4 @@ def _echoed(block: Json) -> Json:
 
 
 def _index(data: Json) -> int:
-    return count_in(data, "index") or 0
+    return number_in(data, "index") or 0

@@ -6,6 +6,7 @@ from typing import Final, cast
 
 from mead.config.settings import ProviderOptions
 from mead.protocols import ModelReply, ModelRequest
+from mead.providers.allowance import Allowance
 from mead.providers.errors import Details, Finding, ProviderFault, is_passing, reason_for_status
 from mead.providers.http import Answer, Call, HttpClient
 from mead.providers.locality import BootCheck, LocalGuard
@@ -113,6 +114,7 @@ class HttpProvider(ABC):
         if "json" not in answer.content_type:
             return self._fold(answer, relay)
         body = read_object(answer.body())
+        Allowance().take_value(body)
         finding = self._find(answer, body)
         if finding is not None:
             raise self._fault(answer, finding)

@@ -21,7 +21,7 @@ from mead.providers.ndjson import read_lines
 from mead.providers.ollama_cut import TRUNCATED, was_cut
 from mead.providers.ollama_wire import Fold, chat_body, is_remote, is_whole, reply_from
 from mead.providers.relay import TextRelay
-from mead.providers.shape import Json, count_in, dumped, object_in, read_object, text_in
+from mead.providers.shape import Json, dumped, number_in, object_in, read_object, text_in
 
 KNOWN_LOCAL_MS: Final = 60_000
 """How long /api/show is believed inside one tool loop; each turn begins by asking anew."""
@@ -171,7 +171,7 @@ class OllamaProvider(HttpProvider):
         for pattern, told in _TOLD:
             if re.search(pattern, text):
                 return told
-        in_line = count_in(body, "status") or 500
+        in_line = number_in(body, "status") or 500
         return _Told(reason_for_status(in_line if answer.status < 300 else answer.status))
 
     def _fault(

@@ -18,7 +18,7 @@ from collections.abc import Sequence
 from typing import Final
 
 from mead.providers.ollama_wire import DEFAULT_NUM_CTX
-from mead.providers.shape import Json, count_in, object_in, text_in
+from mead.providers.shape import Json, number_in, object_in, text_in, tokens_in
 
 TRUNCATED: Final = "truncated_prompt"
 """The warning on the turn."""
@@ -30,8 +30,8 @@ _RUN: Final = re.compile(r"(.)\1{3,}", re.DOTALL)
 
 def was_cut(body: Json, request: Json, size: int) -> bool:
     """Whether the answer `body` shows it, for a request that was `size` bytes long as JSON."""
-    context = count_in(object_in(request, "options"), "num_ctx") or DEFAULT_NUM_CTX
-    count = count_in(body, "prompt_eval_count")
+    context = number_in(object_in(request, "options"), "num_ctx") or DEFAULT_NUM_CTX
+    count = tokens_in(body, "prompt_eval_count")
     if count is not None and count >= context:
         return True
     if size <= context:

@@ -13,15 +13,15 @@ from mead.protocols import ModelReply, ModelRequest, Tool, ToolRequest, ToolRoun
 from mead.providers.allowance import Allowance
 from mead.providers.relay import worded
 from mead.providers.shape import (
-    BROKEN_ARGUMENTS,
     Json,
     as_object,
-    count_in,
+    checked_arguments,
     merged,
     object_in,
     objects_in,
     read_arguments,
     text_in,
+    tokens_in,
 )
 from mead.turn import Usage
 
@@ -180,11 +180,11 @@ def _usage(body: Json) -> Usage:
 
     `input` is what no cache had, as with the other providers; newer versions count the rest.
     """
-    prompt = count_in(body, "prompt_eval_count")
-    cached = count_in(body, "prompt_eval_cached_count")
+    prompt = tokens_in(body, "prompt_eval_count")
+    cached = tokens_in(body, "prompt_eval_cached_count")
     return Usage(
         input=None if prompt is None else max(0, prompt - (cached or 0)),
-        output=count_in(body, "eval_count"),
+        output=tokens_in(body, "eval_count"),
         cache_read=cached,
     )
 
@@ -214,4 +214,4 @@ def _arguments(value: object) -> tuple[Json, str | None]:
     """An object; a text where a server writes them as OpenAI does; nothing for no arguments."""
     if isinstance(value, str):
         return read_arguments(value)
-    return as_object(value), None if isinstance(value, dict | None) else BROKEN_ARGUMENTS
+    return checked_arguments({} if value is None else value)

@@ -12,7 +12,7 @@ from mead.providers.locality import LocalGuard
 from mead.providers.openai_answer import ChatFold, content_of, read_completion
 from mead.providers.openai_request import request_body
 from mead.providers.relay import TextRelay
-from mead.providers.shape import Json, count_in, object_in, objects_in, read_object, text_in
+from mead.providers.shape import Json, number_in, object_in, objects_in, read_object, text_in
 from mead.providers.sse import read_events
 
 _END: Final = "[DONE]"
@@ -100,7 +100,7 @@ class OpenAiProvider(HttpProvider):
         code, kind = text_in(error, "code"), text_in(error, "type")
         message = text_in(error, "message") or text_in(body, "error")
         known = _REASONS.get(code) or _REASONS.get(kind)
-        status = answer.status if answer.status >= 400 else (count_in(error, "code") or 0)
+        status = answer.status if answer.status >= 400 else (number_in(error, "code") or 0)
         reason = _by_words(message) or known or reason_for_status(status)
         return Finding(reason, code or kind)
 

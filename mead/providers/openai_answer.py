@@ -13,12 +13,12 @@ from mead.providers.openai_request import call_of
 from mead.providers.relay import TextRelay, worded
 from mead.providers.shape import (
     Json,
-    count_in,
     dumped,
     object_in,
     objects_in,
     read_arguments,
     text_in,
+    tokens_in,
 )
 from mead.turn import Usage
 
@@ -143,11 +143,11 @@ def read_completion(body: Json, details: Details, round_number: int = 0) -> Mode
 
 def read_usage(usage: Json) -> Usage | None:
     """The tokens of one answer; `input` is what no cache had.  None when nothing was said."""
-    prompt = count_in(usage, "prompt_tokens")
-    cached = count_in(object_in(usage, "prompt_tokens_details"), "cached_tokens")
+    prompt = tokens_in(usage, "prompt_tokens")
+    cached = tokens_in(object_in(usage, "prompt_tokens_details"), "cached_tokens")
     found = Usage(
         input=None if prompt is None else max(0, prompt - (cached or 0)),
-        output=count_in(usage, "completion_tokens"),
+        output=tokens_in(usage, "completion_tokens"),
         cache_read=cached,
     )
     return None if found == Usage() else found

@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from typing import Final, cast
 
 from mead.providers.allowance import Allowance
-from mead.providers.shape import Json, count_in, dumped, object_in, read_json, text_in
+from mead.providers.shape import Json, dumped, number_in, object_in, read_json, text_in
 
 _FEW_PIECES: Final = 64
 """A call of more pieces than this did not come whole, so it is not read again at each of them."""
@@ -63,7 +63,7 @@ class CallFold:
             call = _Call()
             self._calls.append(call)
         call.take(piece, self._allowance)
-        index = count_in(piece, "index")
+        index = number_in(piece, "index")
         if index is not None:
             self._by_index[index] = call
         if call.id:
@@ -78,7 +78,7 @@ class CallFold:
         call_id = text_in(piece, "id")
         if call_id in self._by_id:
             return self._by_id[call_id]
-        index = count_in(piece, "index")
+        index = number_in(piece, "index")
         if index is not None:
             call = self._by_index.get(index)
         else:

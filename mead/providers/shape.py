@@ -12,8 +12,12 @@ import orjson
 
 from mead.providers.errors import ProviderFault
 
+MAXIMUM_TOKENS: Final = 1_000_000_000
+"""No call of a model reads or writes so many; a larger count is an error of the server's."""
 BROKEN_ARGUMENTS: Final = "the arguments of the call are not a JSON object"
 """What a model is told about a call that could not be read."""
+_ROOM: Final = 100
+"""Levels of the 254 that can be written, for what goes around a call's arguments."""
 
 Json = dict[str, Any]
 """An object of JSON whose fields have not been looked at."""
@@ -66,10 +70,16 @@ def text_in(holder: Mapping[str, Any], key: str) -> str:
     return value if isinstance(value, str) else ""
 
 
-def count_in(holder: Mapping[str, Any], key: str) -> int | None:
-    """The number of tokens at `key`; None means unknown."""
+def number_in(holder: Mapping[str, Any], key: str) -> int | None:
+    """The whole number at `key`; None for anything else."""
     value = holder.get(key)
     return value if isinstance(value, int) and not isinstance(value, bool) else None
+
+
+def tokens_in(holder: Mapping[str, Any], key: str) -> int | None:
+    """The number of tokens at `key`; None means unknown, which a number that cannot be is too."""
+    count = number_in(holder, key)
+    return count if count is not None and 0 <= count <= MAXIMUM_TOKENS else None
 
 
 def read_arguments(written: str) -> tuple[Json, str | None]:
@@ -79,10 +89,25 @@ def read_arguments(written: str) -> tuple[Json, str | None]:
     """
     if written.strip() in ("", '""'):
         return {}, None
-    value = read_json(written)
-    if isinstance(value, dict):
+    return checked_arguments(read_json(written))
+
+
+def checked_arguments(value: object) -> tuple[Json, str | None]:
+    """The arguments of a tool call, and why they cannot be used if they cannot."""
+    if isinstance(value, dict) and _is_shallow(cast(Json, value)):
         return cast(Json, value), None
     return {}, BROKEN_ARGUMENTS
+
+
+def _is_shallow(value: object) -> bool:
+    """Whether the value can be written with something around it."""
+    for _ in range(_ROOM):
+        value = [value]
+    try:
+        orjson.dumps(value)
+    except orjson.JSONEncodeError:
+        return False
+    return True
 
 
 def merged(body: Json, extra: Mapping[str, object]) -> Json:
