@@ -11,6 +11,11 @@ from mead.deck.events import Event
 from mead.deck.state import DeckState
 
 
+def kept_of(limit: int) -> int:
+    """So many events a compaction leaves; if it left the limit, each turn would bring the next."""
+    return limit * 4 // 5
+
+
 class Overtaken(Exception):
     """A reader was so slow that the events it needs next were let go meanwhile."""
 

@@ -23,7 +23,7 @@ from typing import Any, Final, Self
 import orjson
 
 from mead.deck.event_index import EventIndex
-from mead.deck.event_log import Overtaken
+from mead.deck.event_log import Overtaken, kept_of
 from mead.deck.events import Event
 from mead.deck.fold import apply
 from mead.deck.state import DeckState
@@ -162,7 +162,7 @@ class FileEventLog:
         """Only before a prompt.accepted at which nothing ran or waited."""
         if self._events <= self._limit or not state.is_idle or not state.quiet:
             return
-        oldest_wanted = state.last_sequence - self._limit + 1
+        oldest_wanted = state.last_sequence - kept_of(self._limit) + 1
         first = next((each for each in state.quiet if each >= oldest_wanted), state.quiet[-1])
         if first <= state.first_sequence:
             return

@@ -13,7 +13,7 @@ from datetime import UTC, datetime, timedelta
 from typing import Final
 
 from mead.deck.builders import DELTA_BYTES
-from mead.deck.event_log import Overtaken
+from mead.deck.event_log import Overtaken, kept_of
 from mead.deck.events import Event
 from mead.deck.state import DeckState
 from mead.ids import new_uuid
@@ -113,10 +113,10 @@ class MemoryEventLog:
         allowed = [each for each in accepted if needed is None or each <= needed]
         if not allowed:
             return state.first_sequence
-        quiet = set(state.quiet)
+        quiet, maximum = set(state.quiet), kept_of(self._limit)
         for candidates in ([each for each in allowed if each in quiet], allowed):
             for each in candidates:
-                if len(self.entries) - self._place(each) <= self._limit:
+                if len(self.entries) - self._place(each) <= maximum:
                     return each
         return allowed[-1]
 

@@ -9,11 +9,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from mead.deck import builders
 from mead.deck.event_index import STEP, EventIndex
 from mead.deck.event_log import Overtaken
 from mead.deck.file_log import FileEventLog
 from mead.deck.fold import apply
-from mead.ids import new_session_id
+from mead.ids import new_session_id, new_uuid
 from mead.storage.disk import RealDisk, RealFile
 from mead.storage.event_files import EventFiles
 from mead.storage.syncer import Syncer
@@ -167,6 +168,30 @@ def test_a_compaction_keeps_about_the_limit_and_cuts_before_a_quiet_prompt(files
         assert log.log_id == log_id
         sequences = replayed(log, state, state.first_sequence - 1)
     assert sequences == list(range(before["first_sequence"], before["last_sequence"] + 1))
+
+
+def test_a_full_log_is_compacted_once_in_many_turns(files):
+    with opened(files, new_session_id(), limit=500) as (log, state):
+        starts = []
+        for number in range(300):
+            write(log, state, short_turn(f"m{number}"))
+            starts.append(state.first_sequence)
+        kept = state.last_sequence - state.first_sequence + 1
+    assert 400 <= kept <= 500
+    compactions = len(set(starts)) - 1
+    assert 5 <= compactions <= 12
+
+
+def short_turn(message_id) -> list:
+    turn_id = new_uuid()
+    return [
+        builders.prompt_accepted(
+            client_message_id=message_id, turn_id=turn_id, text="x", route=None, origin="deck"
+        ),
+        builders.turn_started(turn_id),
+        builders.turn_completed(turn_id, "end_turn", 1),
+        *builders.metrics(turn_id, 1, 1),
+    ]
 
 
 def test_one_turn_longer_than_the_limit_is_kept_whole(files):

@@ -74,6 +74,19 @@ def test_a_log_of_many_turns_stays_near_its_limit():
     assert state.first_sequence > 500
 
 
+def test_a_full_log_is_cut_once_in_many_turns():
+    log, state = MemoryEventLog(500), DeckState()
+    story = Story(1)
+    starts = []
+    for _ in range(200):
+        write(log, state, story.events(1))
+        starts.append(state.first_sequence)
+        assert len(log.entries) <= 500 + 100
+    assert state.first_sequence > 1000
+    # A cut leaves about 400 events, so that at least about 100 follow before the next one.
+    assert len(set(starts)) - 1 <= state.last_sequence // 80
+
+
 def test_a_running_turn_longer_than_the_limit_has_its_oldest_deltas_joined():
     log, state = MemoryEventLog(100), DeckState()
     write(log, state, long_turn(5000))
