@@ -2,9 +2,10 @@
 
 from collections.abc import Callable, Iterator
 from http import HTTPStatus
-from typing import Final, cast
+from typing import Final
 from urllib.parse import quote
 
+from mead.actors.green import Timeout, time_limit
 from mead.config.settings import SlotSettings
 from mead.errors import ConfigurationError, TurnFailed
 from mead.protocols import Provider
@@ -12,7 +13,7 @@ from mead.providers.base import HttpProvider
 from mead.providers.embedded_model import missing_part
 from mead.providers.factory import boot_check, build_provider
 from mead.providers.http import Call
-from mead.providers.shape import dumped
+from mead.providers.shape import dumped, objects_in, text_in, texts_in
 from mead.turn import Route
 
 _REFUSED_KEY: Final = (HTTPStatus.UNAUTHORIZED, HTTPStatus.FORBIDDEN)
@@ -21,6 +22,10 @@ _LOAD_ADVICE: Final = (
     "the first turn after Ollama unloaded the model waits for it to load: set keep_alive, and"
     " raise receive_timeout_ms together with runtime.turn_timeout_ms"
 )
+
+_NAMES: Final = 5
+_LONGEST_NAME: Final = 100
+"""What of a server's list is shown."""
 
 Finding = tuple[bool, str]
 """Whether it is well, and the sentence for the operator."""
@@ -41,19 +46,25 @@ def diagnose(slot: Route, settings: SlotSettings) -> Iterator[Finding]:
         missing = missing_part(settings.options.model_file)
         yield (True, "the embedded model is installed") if missing is None else (False, missing)
     else:
-        yield from _asked(settings.provider, provider)
+        yield from _asked(settings, provider)
 
 
-def _asked(kind: str, provider: Provider) -> Iterator[Finding]:
-    ask = _ASK.get(kind)
+def _asked(settings: SlotSettings, provider: Provider) -> list[Finding]:
+    ask = _ASK.get(settings.provider)
     if ask is None or not isinstance(provider, HttpProvider):
-        yield True, f"{kind} needs no server"
-        return
+        return [(True, f"{settings.provider} needs no server")]
+    options = settings.options
+    limit = time_limit(options.connect_timeout_ms + options.receive_timeout_ms)
     try:
-        yield from ask(provider)
+        return list(ask(provider))
     except TurnFailed as error:
-        yield False, error.message
+        return [(False, error.message)]
+    except Timeout as expired:
+        if expired is not limit:
+            raise
+        return [(False, "the server does not finish its answer in time")]
     finally:
+        limit.close()
         provider.close()
 
 
@@ -67,7 +78,7 @@ def _ollama(provider: HttpProvider) -> Iterator[Finding]:
         yield False, f"Ollama answered {status}"
     else:
         yield True, f"Ollama has the model {model}"
-        if "tools" in cast("list[object]", shape.get("capabilities") or []):
+        if "tools" in texts_in(shape, "capabilities"):
             yield True, f"{model} can call tools"
         else:
             yield False, f"{model} cannot call tools: a turn that is shown a tool will fail"
@@ -83,12 +94,13 @@ def _openai(provider: HttpProvider) -> Iterator[Finding]:
     if status != HTTPStatus.OK:
         yield False, f"the server answered {status} when asked for its models"
         return
-    rows = cast("list[dict[str, object]]", shape.get("data") or [])
-    listed = [str(row.get("id")) for row in rows]
+    listed = [text_in(row, "id") for row in objects_in(shape, "data")]
     if model in listed:
         yield True, f"the server has the model {model}"
     else:
-        yield False, f"the server does not list the model {model}, but {', '.join(listed[:5])}"
+        known = [name for name in listed if name.isprintable() and 0 < len(name) <= _LONGEST_NAME]
+        others = f", but {', '.join(known[:_NAMES])}" if known else ""
+        yield False, f"the server does not list the model {model}{others}"
 
 
 def _anthropic(provider: HttpProvider) -> Iterator[Finding]:

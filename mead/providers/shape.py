@@ -64,6 +64,12 @@ def objects_in(holder: Mapping[str, Any], key: str) -> list[Json]:
     return [one for one in values if isinstance(one, dict)]
 
 
+def texts_in(holder: Mapping[str, Any], key: str) -> list[str]:
+    """The texts of the array at `key`; what else the array holds is left out."""
+    values: list[object] | None = holder.get(key)
+    return [one for one in values if isinstance(one, str)] if isinstance(values, list) else []
+
+
 def text_in(holder: Mapping[str, Any], key: str) -> str:
     """The text at `key`, else an empty one."""
     value = holder.get(key)
