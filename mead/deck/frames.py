@@ -4,7 +4,7 @@
 """
 
 from dataclasses import dataclass
-from typing import Final, Literal, get_args
+from typing import ClassVar, Final, Literal, get_args
 
 from mead.config.settings import PolicyLevel
 from mead.turn import RequestedRoute
@@ -66,6 +66,7 @@ class PromptFault(Exception):
 class Resume:
     """`session.resume`: the first frame of a socket."""
 
+    type: ClassVar[str] = "session.resume"
     last_sequence: int
     log_id: str | None
     device_id: str | None
@@ -75,6 +76,7 @@ class Resume:
 class SendPrompt:
     """`prompt.send`."""
 
+    type: ClassVar[str] = "prompt.send"
     client_message_id: str
     text: str
     route: RequestedRoute | None
@@ -84,6 +86,7 @@ class SendPrompt:
 class CancelPrompt:
     """`prompt.cancel`: take a prompt out of the queue."""
 
+    type: ClassVar[str] = "prompt.cancel"
     client_message_id: str
 
 
@@ -91,6 +94,7 @@ class CancelPrompt:
 class CancelTurn:
     """`turn.cancel`."""
 
+    type: ClassVar[str] = "turn.cancel"
     turn_id: str
 
 
@@ -98,6 +102,7 @@ class CancelTurn:
 class CancelToolCall:
     """`tool_call.cancel`."""
 
+    type: ClassVar[str] = "tool_call.cancel"
     call_id: str
 
 
@@ -105,6 +110,7 @@ class CancelToolCall:
 class RespondPermission:
     """`permission.respond`."""
 
+    type: ClassVar[str] = "permission.respond"
     request_id: str
     answer: PermissionAnswer
 
@@ -113,6 +119,7 @@ class RespondPermission:
 class ExtendRequest:
     """`request.extend`: a permission or a choice gets more time."""
 
+    type: ClassVar[str] = "request.extend"
     request_id: str
 
 
@@ -120,6 +127,7 @@ class ExtendRequest:
 class ForgetPermission:
     """`permission.forget`: take an `allow_always` back."""
 
+    type: ClassVar[str] = "permission.forget"
     tool: str
 
 
@@ -127,6 +135,7 @@ class ForgetPermission:
 class RespondChoice:
     """`choice.respond`."""
 
+    type: ClassVar[str] = "choice.respond"
     request_id: str
     option: str
 
@@ -135,6 +144,7 @@ class RespondChoice:
 class SetPolicy:
     """`policy.set`."""
 
+    type: ClassVar[str] = "policy.set"
     level: PolicyLevel
 
 

@@ -9,6 +9,7 @@ Source: seed A9, "Frames, heartbeat and idle timeout"; SPEC section 8.
 import logging
 import time
 from collections import deque
+from dataclasses import asdict
 from typing import Final
 
 from mead.actors.actor import ActorRef
@@ -19,7 +20,7 @@ from mead.deck.closing import ABUSE, FAILED, GONE, IDLE, NOT_RESUMED, STOPPED, C
 from mead.deck.feed import Feed
 from mead.deck.frames import ClientFrame, FrameFault, PromptFault, Resume
 from mead.deck.messages import Answer, Attach, Detach, Said
-from mead.deck.protocol import parse
+from mead.deck.protocol import id_of, parse
 from mead.deck.recorder import tell
 from mead.deck.surroundings import Surroundings
 from mead.errors import MeadError, SessionNotFound
@@ -143,14 +144,15 @@ class DeckSocket:
         elif isinstance(answer, PromptFault):
             self._refuse(answer)
         else:
-            self._repeat(answer or (), feed)
+            self._repeat(answer or (), feed, frame)
 
-    def _repeat(self, sequences: tuple[int, ...] | Answer, feed: Feed) -> None:
+    def _repeat(self, sequences: tuple[int, ...] | Answer, feed: Feed, frame: ClientFrame) -> None:
         """Send events again that this device asked for once more."""
         for sequence in sequences if isinstance(sequences, tuple) else ():
             try:
                 if not feed.repeat(sequence):
-                    self._reject(FrameFault("already_finished"))
+                    about = id_of(asdict(frame))
+                    self._reject(FrameFault("already_finished", frame.type, about))
                     return
             except MeadError as error:
                 log.warning("session %s: not sent again: %s", self._session_id, error)

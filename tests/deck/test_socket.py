@@ -1,10 +1,18 @@
 """A device's socket: coming, heartbeats, silence, nonsense, and how each end is told."""
 
+import gevent
 import pytest
 from gevent.event import Event
 
+from mead.deck.feed import Feed
+from mead.deck.fold import apply
+from mead.deck.memory_log import MemoryEventLog
 from mead.deck.memory_socket import MemorySocket
+from mead.deck.messages import Attach
+from mead.deck.socket import DeckSocket
+from mead.deck.state import DeckState
 from tests.deck.conftest import opened
+from tests.deck.story import Story, numbered
 
 UUID = "11111111-1111-4111-8111-111111111111"
 
@@ -263,6 +271,49 @@ def test_frames_that_only_come_too_late_do_not_count(arrive):
         device.say("turn.cancel", turn_id=UUID)
         device.hear("frame.rejected")
     assert device.socket.closed is None
+
+
+class LateChannel:
+    """Names an event that the log lets go before the socket can read it again."""
+
+    def __init__(self) -> None:
+        self._log, self._state = MemoryEventLog(10), DeckState()
+        for event in numbered(Story(1).events(20)):
+            self._log.append([event], sync=False)
+            apply(self._state, event)
+            self._log.compact(self._state)
+
+    def channel_for(self, session_id):
+        return self
+
+    def call(self, message, timeout_ms):
+        if isinstance(message, Attach):
+            return Feed(message.socket, "phone", self._log, self._state, self._state.last_sequence)
+        return (1,)
+
+    def cast(self, message):
+        pass
+
+
+@pytest.mark.parametrize(
+    ("type_", "fields"),
+    [
+        ("prompt.send", {"client_message_id": "m1", "text": "hi"}),
+        ("permission.respond", {"request_id": UUID, "answer": "allow_once"}),
+    ],
+)
+def test_an_event_that_is_let_go_while_it_is_asked_for_is_rejected_by_name(
+    make_mead, type_, fields
+):
+    socket = MemorySocket()
+    socket.say("session.resume", last_sequence=0)
+    socket.say(type_, **fields)
+    served = gevent.spawn(DeckSocket(socket, UUID, LateChannel(), make_mead().deck()._around).run)
+    rejected = socket.hear("frame.rejected")["payload"]
+    id_ = next(iter(fields.values()))
+    assert rejected == {"reason": "already_finished", "type": type_, "id": id_}
+    socket.hang_up()
+    assert served.join(5) is None
 
 
 def test_a_device_that_floods_waits_for_its_answers(arrive):
