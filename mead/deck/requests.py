@@ -106,8 +106,13 @@ class Requests:
         return NO_REPLY
 
     def set_policy(self, level: PolicyLevel, device: str) -> None:
-        """From now on; `read_only` also refuses the effects that wait for an answer."""
+        """From now on; `read_only` also refuses the effects that wait for an answer.
+
+        Nothing is logged where that level was set already.
+        """
         state = self._recorder.state
+        if state.policy_level == level:
+            return
         refused = [
             id_ for id_, each in state.pending.items() if level == "read_only" and _is_effect(each)
         ]

@@ -49,6 +49,8 @@ class DeckSocket:
         self._around = surroundings
         self._settings = surroundings.settings
         self._faults: deque[float] = deque()
+        self._noted: set[str] = set()
+        """The reasons for which this socket was refused something."""
 
     def run(self) -> None:
         """Returns when the socket is closed.  Blocks on: the client, channel, disk."""
@@ -172,7 +174,7 @@ class DeckSocket:
         return None
 
     def _reject(self, fault: FrameFault) -> None:
-        log.info("session %s: a frame is ignored: %s", self._session_id, fault.reason)
+        self._note("a frame is ignored", fault.reason)
         payload: dict[str, object] = {"reason": fault.reason}
         if fault.type is not None:
             payload["type"] = fault.type
@@ -181,9 +183,15 @@ class DeckSocket:
         tell(self._socket, "frame.rejected", payload)
 
     def _refuse(self, fault: PromptFault) -> None:
-        log.info("session %s: a prompt is refused: %s", self._session_id, fault.reason)
+        self._note("a prompt is refused", fault.reason)
         payload = {"client_message_id": fault.client_message_id, "reason": fault.reason}
         tell(self._socket, "prompt.rejected", payload)
+
+    def _note(self, what: str, reason: str) -> None:
+        """Say so once for each reason; a client that repeats itself shall not fill the log."""
+        level = logging.DEBUG if reason in self._noted else logging.INFO
+        self._noted.add(reason)
+        log.log(level, "session %s: %s: %s", self._session_id, what, reason)
 
     def _count(self, *, counts: bool) -> None:
         if not counts:

@@ -39,6 +39,7 @@ class Play:
         self.steady = steady
         self.prompts = 0
         self._present: set[int] = set()
+        self._levels = ["allow_all", "ask_for_risky"]
 
     def take(self, step: tuple) -> None:
         kind, number, *more = step
@@ -56,7 +57,8 @@ class Play:
             device.send(f"prompt {self.prompts}", f"m{self.prompts}")
             self.steady.hear("prompt.accepted")
         elif kind == "policy":
-            device.say("policy.set", level="allow_all")
+            self._levels.reverse()  # the same again would change nothing
+            device.say("policy.set", level=self._levels[0])
             self.steady.hear("policy.updated")
         else:
             for _ in range(more[0]):

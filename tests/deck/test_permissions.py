@@ -175,6 +175,14 @@ def test_allow_always_decides_nothing_else_where_only_reading_is_allowed(at):
     assert device.of("permission.resolved")[1]["outcome"] == "reject_once"
 
 
+def test_a_level_that_is_set_again_is_not_logged_again(at):
+    device = at(calling(READ))
+    for level in ("allow_all", "allow_all", "ask_for_risky"):
+        device.say("policy.set", level=level)
+    device.ask("go")
+    assert [each["level"] for each in device.of("policy.updated")] == ["allow_all", "ask_for_risky"]
+
+
 def test_the_default_level_is_the_configured_one(at):
     device = at(calling(WRITE), default_policy_level="allow_all")
     assert device.snapshot["policy_level"] == "allow_all"

@@ -273,6 +273,20 @@ def test_frames_that_only_come_too_late_do_not_count(arrive):
     assert device.socket.closed is None
 
 
+def test_what_one_socket_is_refused_again_is_told_the_log_once(arrive, caplog):
+    caplog.set_level("DEBUG", "mead.deck.socket")
+    device = arrive()
+    device.resume()
+    for _ in range(5):
+        device.say("turn.cancel", turn_id=UUID)
+        device.hear("frame.rejected")
+        device.send(" ")
+        device.hear("prompt.rejected")
+    told = [(r.levelname, r.getMessage().split(": ")[-1]) for r in caplog.records]
+    assert told[:2] == [("INFO", "unknown_id"), ("INFO", "empty")]
+    assert set(told[2:]) == {("DEBUG", "unknown_id"), ("DEBUG", "empty")}
+
+
 class LateChannel:
     """Names an event that the log lets go before the socket can read it again."""
 
@@ -328,10 +342,10 @@ def test_a_device_that_floods_waits_for_its_answers(arrive):
 def test_devices_are_named_by_themselves_or_by_their_number(make_mead, devices):
     mead, session_id = opened(make_mead())
     names = []
-    for name in (None, "phone", None):
+    for name, level in ((None, "read_only"), ("phone", "allow_all"), (None, "read_only")):
         device = devices.at(mead, session_id, name).come()
         device.hear_all(device.snapshot["last_sequence"])
-        device.say("policy.set", level="read_only")
+        device.say("policy.set", level=level)
         names.append(device.hear("policy.updated")["payload"]["device_id"])
     assert names[1] == "phone"
     assert names[0] == "device-1"
