@@ -205,15 +205,24 @@ class Mead(Runtime):
         Raises PersistenceError.  Blocks on: disk.
         """
         self._pool()
-        lookup = self._parts.tree.registry.lookup
+        lookup, deck = self._parts.tree.registry.lookup, self._parts.tree.deck
         return [
             StoredSession(
                 session_id=entry.session_id,
                 updated_at=entry.updated_at,
                 running=lookup(entry.session_id) is not None,
+                title=None if deck is None else deck.title(entry.session_id),
             )
             for entry in self._parts.store.entries()
         ]
+
+    def set_title(self, session_id: str, title: str) -> str:
+        """Name a conversation; the name without white space around it.
+
+        `title`: 1 to 200 characters on one line.
+        Raises InvalidInput, SessionNotFound, PersistenceError.  Blocks on: disk.
+        """
+        return self.deck().set_title(arguments.session_id(session_id), title)
 
     def compact_session(self, session_id: str) -> tuple[int, int]:
         """Rewrite the stored conversation as one record a turn; bytes before and after.

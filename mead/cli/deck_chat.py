@@ -11,7 +11,7 @@ import click
 import requests
 
 from mead.cli.output import harmless
-from mead.cli.terminal import TerminalInteraction, read_line
+from mead.cli.terminal import TerminalInteraction, greet, read_line
 from mead.deck.client import DeckClient, DeckClosed, DeckRefused, Message
 from mead.turn import TurnFacts
 
@@ -61,7 +61,7 @@ def chat_at(base: str, token: str, session: str | None, route: str | None) -> No
     """Talk until the person leaves.  Raises ClickException.  Blocks on: server, person."""
     try:
         with DeckClient(base, token, session_id=session, device_id="terminal") as deck:
-            click.secho(f"conversation {deck.session_id}", dim=True, err=True)
+            greet(str(deck.session_id))
             DeckChat(deck, route).run()
     except DeckRefused as refused:
         raise click.ClickException(str(refused)) from None

@@ -24,6 +24,7 @@ from mead.mcp.client.hub import Hub, ServerStatus
 _FAILED_EXIT: Final = 1
 _POLL_MS: Final = 20
 _NAME_SEPARATOR: Final = "__"
+_SHOWN_NAMES: Final = 20
 
 
 @contextmanager
@@ -66,9 +67,7 @@ def call_command(name: str, arguments: str, as_json: bool) -> None:
     Ends with 1 if the tool reports an error.
     """
     given = _arguments(arguments)
-    server = name.partition(_NAME_SEPARATOR)[0]
-    servers = [one for one in settings_here().mcp.servers if one.name == server]
-    with connected_to(servers) as hub:
+    with connected_to([_server_of(name, settings_here().mcp.servers)]) as hub:
         outcome = hub.call_tool(name, given, "effect")
     if as_json:
         print_json(asdict(outcome))
@@ -98,6 +97,18 @@ def import_command(file: Path, values: bool) -> None:
         found = {status.name: status for status in hub.status()}
     for server in servers:
         click.echo(render(server, found[server.settings.name], values=values))
+
+
+def _server_of(name: str, servers: Sequence[ServerSettings]) -> ServerSettings:
+    """The server whose granted tool that is.  Raises InvalidInput, which names those there are."""
+    granted = {f"{one.name}{_NAME_SEPARATOR}{tool}": one for one in servers for tool in one.tools}
+    if name in granted:
+        return granted[name]
+    if not granted:
+        raise InvalidInput("mcp.servers grants no tool: see docs/tools.md")
+    shown = ", ".join([*granted][:_SHOWN_NAMES])
+    more = ", ..." if len(granted) > _SHOWN_NAMES else ""
+    raise InvalidInput(f"mcp.servers grants no tool of that name; it grants {shown}{more}")
 
 
 def _arguments(text: str) -> dict[str, Any]:

@@ -69,7 +69,7 @@ FILES: Final[Files] = {
 }
 COMMANDS: Final[Commands] = {
     "claude-code": ("Claude Code", claude_command),
-    "inspector": ("Inspector", inspector_command),
+    "inspector": ("Inspector, with Node 22.19 or later", inspector_command),
 }
 CLIENTS: Final = ("claude-code", "vscode", "cursor", "inspector")
 

@@ -1,22 +1,40 @@
 """`flask mead sessions ...`."""
 
 import os
+from collections.abc import Generator
+from contextlib import contextmanager
 from dataclasses import asdict
 from pathlib import Path
+from typing import Final
 
 import click
 
-from mead.cli.output import harmless, json_option, print_json, print_table
-from mead.cli.runtime import connected
+from mead.cli.output import harmless, harmless_line, json_option, print_json, print_table
+from mead.cli.runtime import Runtime, connected
+from mead.cli.session_ids import whole_id
 from mead.control.client import ControlClient
 from mead.errors import SessionNotFound
 from mead.export import ExportFormat
 from mead.turn import Turn, iso_ms
 
+_TITLE_CHARACTERS: Final = 60
+"""What of a title stands in the table."""
+
 
 @click.group()
 def sessions() -> None:
-    """Look after stored conversations."""
+    """Look after stored conversations.
+
+    SESSION is a conversation's id, or as much of its beginning (4 characters or more) as no other's
+    has.
+    """
+
+
+@contextmanager
+def _connected_to(session: str) -> Generator[tuple[Runtime, str]]:
+    """The runtime to call, and the whole id of the conversation."""
+    with connected() as runtime:
+        yield runtime, whole_id(runtime, session)
 
 
 @sessions.command("list")
@@ -29,12 +47,24 @@ def list_(as_json: bool) -> None:
         print_json([{**asdict(entry), "updated_at": iso_ms(entry.updated_at)} for entry in entries])
     else:
         print_table(
-            ("session", "updated", "state"),
+            ("session", "updated", "state", "title"),
             [
-                (each.session_id, iso_ms(each.updated_at), "running" if each.running else "stopped")
+                (
+                    each.session_id,
+                    iso_ms(each.updated_at),
+                    "running" if each.running else "stopped",
+                    _short(each.title),
+                )
                 for each in entries
             ],
         )
+
+
+def _short(title: str | None) -> str | None:
+    if title is None:
+        return None
+    cut = title if len(title) <= _TITLE_CHARACTERS else title[: _TITLE_CHARACTERS - 1] + "…"
+    return harmless_line(cut)
 
 
 @sessions.command()
@@ -42,16 +72,18 @@ def list_(as_json: bool) -> None:
 @json_option
 def show(session: str, as_json: bool) -> None:
     """Show what a conversation holds and what it spent, without its text."""
-    with connected() as runtime:
-        turns = runtime.history(session)
-        running = any(e.session_id == session and e.running for e in runtime.list_sessions())
+    with _connected_to(session) as (runtime, session_id):
+        turns = runtime.history(session_id)
+        found = next((e for e in runtime.list_sessions() if e.session_id == session_id), None)
         try:
-            usage = runtime.session_usage(session)
+            usage = runtime.session_usage(session_id)
         except SessionNotFound:  # it has spent nothing
             usage = {}
+    title = None if found is None else found.title
     summary = {
-        "session_id": session,
-        "running": running,
+        "session_id": session_id,
+        "title": title,
+        "running": found is not None and found.running,
         "turns": len(turns),
         "characters": sum(len(turn.input) + len(turn.output or "") for turn in turns),
         "started_at": iso_ms(turns[0].started_at) if turns else None,
@@ -63,7 +95,8 @@ def show(session: str, as_json: bool) -> None:
     if as_json:
         print_json(summary)
     else:
-        print_table(("what", "value"), list(summary.items()))
+        shown = {**summary, "title": _short(title)}
+        print_table(("what", "value"), list(shown.items()))
 
 
 @sessions.command()
@@ -72,8 +105,8 @@ def show(session: str, as_json: bool) -> None:
 @json_option
 def history(session: str, limit: int | None, as_json: bool) -> None:
     """Print the turns of a conversation."""
-    with connected() as runtime:
-        turns = runtime.history(session)
+    with _connected_to(session) as (runtime, session_id):
+        turns = runtime.history(session_id)
     turns = turns[-limit:] if limit else turns
     if as_json:
         print_json([turn.encode() for turn in turns])
@@ -97,20 +130,20 @@ def _print_turn(turn: Turn) -> None:
 @click.argument("session")
 def resume(session: str) -> None:
     """Start a stored conversation again in the running Mead."""
-    with connected() as runtime:
+    with _connected_to(session) as (runtime, session_id):
         if not isinstance(runtime, ControlClient):
             raise click.ClickException(
                 "no Mead runs here; start it (make run), or use chat SESSION"
             )
-        click.echo(runtime.resume_session(session))
+        click.echo(runtime.resume_session(session_id))
 
 
 @sessions.command()
 @click.argument("session")
 def stop(session: str) -> None:
     """Stop a conversation; it stays stored."""
-    with connected() as runtime:
-        runtime.stop_session(session)
+    with _connected_to(session) as (runtime, session_id):
+        runtime.stop_session(session_id)
 
 
 @sessions.command()
@@ -118,10 +151,12 @@ def stop(session: str) -> None:
 @click.option("--yes", is_flag=True, help="Do not ask.")
 def delete(session: str, yes: bool) -> None:
     """Delete a conversation, its files and what it spent."""
+    with _connected_to(session) as (_, session_id):
+        pass  # the directory is free while the person thinks
     if not yes:
-        click.confirm(f"Delete {session} for good?", abort=True)
+        click.confirm(f"Delete {session_id} for good?", abort=True)
     with connected() as runtime:
-        runtime.delete_session(session)
+        runtime.delete_session(session_id)
 
 
 @sessions.command()
@@ -129,8 +164,8 @@ def delete(session: str, yes: bool) -> None:
 @json_option
 def compact(session: str, as_json: bool) -> None:
     """Rewrite a stored conversation as one record a turn."""
-    with connected() as runtime:
-        before, after = runtime.compact_session(session)
+    with _connected_to(session) as (runtime, session_id):
+        before, after = runtime.compact_session(session_id)
     if as_json:
         print_json({"bytes_before": before, "bytes_after": after})
     else:
@@ -145,8 +180,8 @@ def repair(session: str, as_json: bool) -> None:
 
     The damaged file is kept beside the repaired one.
     """
-    with connected() as runtime:
-        report = runtime.repair_session(session)
+    with _connected_to(session) as (runtime, session_id):
+        report = runtime.repair_session(session_id)
     if as_json:
         print_json(asdict(report))
     else:
@@ -159,8 +194,8 @@ def repair(session: str, as_json: bool) -> None:
 @click.option("--output", type=click.Path(dir_okay=False, path_type=Path), help="A new file, 0600.")
 def export(session: str, format_: ExportFormat, output: Path | None) -> None:
     """Export a conversation as JSON Lines or Markdown."""
-    with connected() as runtime:
-        text = runtime.export_session(session, format_)
+    with _connected_to(session) as (runtime, session_id):
+        text = runtime.export_session(session_id, format_)
     if output is None:
         click.echo(text, nl=False)
         return

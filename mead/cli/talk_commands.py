@@ -11,7 +11,9 @@ from mead.actors.green import interrupted_here
 from mead.cli.deck_chat import TOKEN_VARIABLE, chat_at, token_for
 from mead.cli.output import harmless, json_option, print_json
 from mead.cli.runtime import Runtime, connected
-from mead.cli.terminal import TerminalInteraction, read_line
+from mead.cli.session_ids import whole_id
+from mead.cli.terminal import TerminalInteraction, greet, read_line
+from mead.deck.fold import default_title
 from mead.errors import (
     AlreadyRunning,
     Busy,
@@ -79,25 +81,35 @@ def chat(session: str | None, route: str | None, allow_effects: bool, url: str |
         return
     with connected() as runtime:
         session_id = _opened(runtime, session)
-        click.secho(f"conversation {session_id}", dim=True, err=True)
+        greet(session_id)
         tools: Literal["effect"] | None = "effect" if allow_effects else None
         person = TerminalInteraction(asks=sys.stdin is not None and sys.stdin.isatty())
+        is_named = session is not None
         while (text := _next_prompt()) is not None:
             if text.strip():
                 _turn(runtime, session_id, text, route, tools, person)
+                is_named = is_named or _name(runtime, session_id, text)
     click.echo()
 
 
 def _opened(runtime: Runtime, session: str | None) -> str:
     if session is None:
         return runtime.start_session()
+    session_id = whole_id(runtime, session)
     try:
-        return runtime.resume_session(session)
+        return runtime.resume_session(session_id)
     except AlreadyRunning:
-        return session
+        return session_id
     except SessionNotFound:
-        runtime.history(session)  # running without storage: known, though not to resume
-        return session
+        runtime.history(session_id)  # running without storage: known, though not to resume
+        return session_id
+
+
+def _name(runtime: Runtime, session_id: str, text: str) -> bool:
+    """Have the list of conversations show what the first prompt was."""
+    with contextlib.suppress(MeadError):  # a convenience: nobody waits for it
+        runtime.set_title(session_id, default_title(text))
+    return True
 
 
 def _next_prompt() -> str | None:

@@ -22,6 +22,12 @@ _ANSWERS: Final[Mapping[str, PermissionAnswer]] = {
 }
 
 
+def greet(session_id: str) -> None:
+    """What a talk begins with: which conversation, and how to end an answer and the talk."""
+    click.secho(f"conversation {session_id}", dim=True, err=True)
+    click.secho("Ctrl-C cancels an answer, Ctrl-D leaves", dim=True, err=True)
+
+
 def read_line(prompt: str) -> str | None:
     """A line from standard input, or None at its end; other greenlets go on meanwhile.
 

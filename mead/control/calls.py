@@ -19,6 +19,7 @@ def control_calls(api: OperatorAPI) -> Mapping[str, Call]:
         "resume_session": api.resume_session,
         "delete_session": api.delete_session,
         "list_sessions": api.list_sessions,
+        "set_title": api.set_title,
         "compact_session": api.compact_session,
         "repair_session": api.repair_session,
         "export_session": api.export_session,

@@ -119,9 +119,14 @@ class ControlClient:
                 session_id=row["session_id"],
                 updated_at=datetime.fromisoformat(row["updated_at"]),
                 running=row["running"],
+                title=row.get("title"),
             )
             for row in self.call("list_sessions")
         ]
+
+    def set_title(self, session_id: str, title: str) -> str:
+        """See Mead.set_title."""
+        return self.call("set_title", session_id=session_id, title=title)
 
     def compact_session(self, session_id: str) -> tuple[int, int]:
         """See Mead.compact_session."""

@@ -194,6 +194,10 @@ class Deck:
         stored = self._api.list_sessions()
         return list(rows(stored, self._channels, self._around.titles, self._find_session))
 
+    def title(self, session_id: str) -> str | None:
+        """The name of a conversation, if it has one.  Blocks on: nothing."""
+        return self._around.titles.get(session_id)
+
     def set_title(self, session_id: str, title: object, device_id: str | None = None) -> str:
         """Name a conversation; the name without white space around it.
 

@@ -67,6 +67,8 @@ class StoredSession:
     session_id: str
     updated_at: datetime
     running: bool = False
+    title: str | None = None
+    """Its name, if it has one; a store does not know it."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -172,6 +172,7 @@ def client_for(
     options: ProviderOptions,
     headers: Mapping[str, str],
     resolve: Callable[[], str] | None,
+    advice: str = "",
 ) -> HttpClient:
     """The client that a slot's options describe.  Raises ConfigurationError."""
     return HttpClient(
@@ -182,4 +183,5 @@ def client_for(
         max_retries=options.max_retries,
         proxy=options.proxy,
         resolve=resolve,
+        advice=advice,
     )

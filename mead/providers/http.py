@@ -73,13 +73,14 @@ class HttpClient:
         proxy: str | None = None,
         resolve: Callable[[], str] | None = None,
         certificates: Path | None = None,
+        advice: str = "",
         first_backoff_ms: float = _FIRST_BACKOFF_MS,
     ) -> None:
         """Connects to nothing yet.  Raises ConfigurationError.
 
         `resolve` gives the IP address to connect to, anew for each request (the promise of the slot
         `local`); what it raises ends the call.  `certificates` replaces the usual roots.  `headers`
-        go with every call; their values are secrets.
+        go with every call; their values are secrets.  `advice` is what to do when nobody answers.
         """
         self._base_url = base_url.rstrip("/")
         self._headers = {"User-Agent": "mead", "Accept-Encoding": "identity", **(headers or {})}
@@ -89,6 +90,7 @@ class HttpClient:
         self._address = self._target
         self._timeout = (connect_timeout_ms / 1000, receive_timeout_ms / 1000)
         self._max_retries = max_retries
+        self._advice = advice
         self._first_backoff_ms = first_backoff_ms
         self._session = PlainSession(
             proxy=proxy,
@@ -160,7 +162,21 @@ class HttpClient:
             causes = list(causes_of(error))
             if any(isinstance(cause, StaleConnection) for cause in causes):
                 raise StaleConnection from None
-            raise _not_answered(error, causes, self.host) from None
+            raise self._not_answered(error, causes) from None
+
+    def _not_answered(self, error: Exception, causes: list[BaseException]) -> ProviderFault:
+        """The fault of a call that got no status line and headers."""
+        host = self.host
+        if any(isinstance(cause, ssl.SSLCertVerificationError) for cause in causes):
+            return ProviderFault(
+                "provider_unavailable", f"the certificate of {host} could not be verified"
+            )
+        if isinstance(error, requests.ReadTimeout):
+            return ProviderFault("provider_timeout", f"{host} did not answer in time")
+        if any(_is_garbage(cause) for cause in causes):
+            return ProviderFault("bad_response", f"what {host} answered is not HTTP")
+        sentence = f"{host} could not be reached{self._advice}"
+        return ProviderFault("provider_unavailable", sentence, retryable=True)
 
     def _checked(self, resolve: Callable[[], str]) -> str:
         self._address = resolve()
@@ -199,19 +215,6 @@ def _check(
         raise ConfigurationError(["proxy must begin with http:// or https://"])
     if proxy is not None and resolve is not None:
         raise ConfigurationError(["proxy is not allowed where the address is checked"])
-
-
-def _not_answered(error: Exception, causes: list[BaseException], host: str) -> ProviderFault:
-    """The fault of a call that got no status line and headers."""
-    if any(isinstance(cause, ssl.SSLCertVerificationError) for cause in causes):
-        return ProviderFault(
-            "provider_unavailable", f"the certificate of {host} could not be verified"
-        )
-    if isinstance(error, requests.ReadTimeout):
-        return ProviderFault("provider_timeout", f"{host} did not answer in time")
-    if any(_is_garbage(cause) for cause in causes):
-        return ProviderFault("bad_response", f"what {host} answered is not HTTP")
-    return ProviderFault("provider_unavailable", f"{host} could not be reached", retryable=True)
 
 
 def _is_garbage(error: BaseException) -> bool:

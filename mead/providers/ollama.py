@@ -84,10 +84,12 @@ class OllamaProvider(HttpProvider):
             headers["Authorization"] = f"Bearer {options.api_key.reveal()}"
         base_url = reachable_url(options.base_url or DEFAULT_BASE_URLS["ollama"])
         resolve = None if guard is None else guard.address
-        super().__init__(options, client_for(base_url, options, headers, resolve), guard)
-        self._promises = guard is not None and not options.allow_remote
         # `extra` goes over the whole body, so it may name another model.
         self._sent_model = str(options.extra.get("model", options.model))
+        self._advice = f"; start Ollama (`ollama serve`), then `ollama pull {self._sent_model}`"
+        client = client_for(base_url, options, headers, resolve, self._advice)
+        super().__init__(options, client, guard)
+        self._promises = guard is not None and not options.allow_remote
         self._known_local: tuple[str | None, float] = (None, 0.0)
 
     def boot_check(self, limit_ms: float = BOOT_CHECK_MS) -> BootCheck:
@@ -98,7 +100,9 @@ class OllamaProvider(HttpProvider):
         if self._promises and has_remote_name(self._sent_model):
             return BootCheck(fault=_not_local(self._sent_model).message)
         reached = super().boot_check()
-        if self._guard is None or reached != BootCheck():
+        if reached.warning is not None:
+            return BootCheck(warning=reached.warning + self._advice)
+        if self._guard is None or reached.fault is not None:
             return reached
         limit = time_limit(limit_ms)
         try:

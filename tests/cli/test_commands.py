@@ -11,6 +11,7 @@ from click.testing import Result
 
 from mead import Mead
 from mead.config import Settings
+from mead.errors import SessionNotFound
 from mead.turn import Turn
 from wsgi import create_app
 
@@ -176,6 +177,91 @@ def test_doctor_is_content_with_a_good_directory(run: Run) -> None:
     areas = {check["area"]: check["ok"] for check in checks}
     assert areas["storage"]
     assert areas["slot local (scripted)"]
+
+
+def test_the_list_shows_what_the_first_prompt_was(run: Run) -> None:
+    run("chat", stdin="How is\tthe   weather?\nAnd tomorrow?\n")
+    (entry,) = json.loads(run("sessions", "list", "--json").stdout)
+    assert entry["title"] == "How is the weather?"
+    assert "stopped  How is the weather?\n" in run("sessions", "list").stdout
+    run("chat", entry["session_id"], stdin="Something else\n")
+    shown = json.loads(run("sessions", "show", entry["session_id"], "--json").stdout)
+    assert (shown["title"], shown["turns"]) == ("How is the weather?", 3)
+
+
+def test_the_list_shows_a_name_that_was_given_and_cuts_a_long_one(run: Run, served: Mead) -> None:
+    session_id = served.start_session()
+    assert f"{session_id}  " in run("sessions", "list").stdout
+    served.set_title(session_id, "x" * 100)
+    assert f"running  {'x' * 59}…\n" in run("sessions", "list").stdout
+
+
+def test_a_title_cannot_steer_the_terminal(run: Run, tmp_path: Path) -> None:
+    run("chat", stdin="one\n")
+    (title,) = (tmp_path / "var").glob("*.title")
+    title.write_text("\x1b]0;mine\x07\nsession")
+    for command in (["list"], ["show", title.stem]):
+        shown = run("sessions", *command).stdout
+        assert "\\x1b]0;mine\\x07\\x0asession\n" in shown
+        assert "\x1b" not in shown
+
+
+# -- by the beginning of its id --------------------------------------------------------------------
+
+
+def test_every_command_takes_the_beginning_of_an_id(run: Run, served: Mead) -> None:
+    session_id = served.start_session()
+    served.submit_turn(session_id, "question")
+    short = session_id[:8]
+    assert json.loads(run("sessions", "show", short, "--json").stdout)["session_id"] == session_id
+    assert "question" in run("sessions", "history", short).stdout
+    assert "question" in run("sessions", "export", short).stdout
+    assert run("sessions", "compact", short).exit_code == 0
+    assert run("sessions", "stop", short).exit_code == 0
+    assert run("sessions", "repair", short).exit_code == 0
+    assert run("sessions", "resume", short).stdout.strip() == session_id
+    assert session_id in run("chat", short, stdin="").stderr
+    asked = run("sessions", "delete", short, stdin="y\n")
+    assert f"Delete {session_id} for good?" in asked.stdout
+    assert served.list_sessions() == []
+
+
+def test_a_beginning_that_is_too_short_or_of_several_or_of_none_is_refused(
+    run: Run, tree: dict[str, Any], tmp_path: Path
+) -> None:
+    ids = [f"abcd000{number}-0000-4000-8000-000000000000" for number in range(7)]
+    (tmp_path / "var").mkdir(mode=0o700)
+    for session_id in ids:
+        (tmp_path / "var" / f"{session_id}.log").touch()
+    assert run("sessions", "delete", "abc", "--yes").stderr.startswith("not_found: name a")
+    several = run("sessions", "delete", "abcd", "--yes").stderr
+    assert several.startswith("invalid_input: 7 conversations begin like that: abcd000")
+    assert several.count("-4000-") == 5
+    assert run("sessions", "delete", "ABCD0001", "--yes").stderr.startswith("not_found: ")
+    assert run("sessions", "delete", "bcd0001", "--yes").stderr.startswith("not_found: ")
+    assert len(list((tmp_path / "var").glob("*.log"))) == 7
+    assert run("sessions", "delete", "abcd0001", "--yes").exit_code == 0
+    assert not (tmp_path / "var" / f"{ids[1]}.log").exists()
+
+
+def test_the_library_takes_no_beginning(served: Mead) -> None:
+    session_id = served.start_session()
+    with pytest.raises(SessionNotFound):
+        served.history(session_id[:8])
+    with pytest.raises(SessionNotFound):
+        served.set_title(session_id[:8], "mine")
+
+
+def test_doctor_says_how_to_get_ollama_going(run: Run, tree: dict[str, Any]) -> None:
+    here = {"provider": "ollama", "model": "llama3.2:3b", "base_url": "http://127.0.0.1:9"}
+    tree["router"]["slots"] = {"local": here, "cloud": {**here, "max_retries": 0}}
+    advice = "; start Ollama (`ollama serve`), then `ollama pull llama3.2:3b`"
+    shown = run("doctor").stdout
+    assert f"slot local (ollama): nothing answers at 127.0.0.1:9 at the moment{advice}" in shown
+    assert f"slot cloud (ollama): 127.0.0.1:9 could not be reached{advice}" in shown
+    for route in ("local", "cloud"):
+        failed = run("ask", "Say hello", "--route", route)
+        assert f"127.0.0.1:9 could not be reached{advice}\n" in failed.stderr
 
 
 def test_doctor_says_what_to_do(run: Run, tree: dict[str, Any]) -> None:

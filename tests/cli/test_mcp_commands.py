@@ -99,10 +99,29 @@ def test_call_of_a_tool_that_fails_ends_with_1(run: Run) -> None:
     assert (result.exit_code, result.stderr) == (1, "it went wrong\n")
 
 
-def test_call_of_a_tool_that_is_not_granted_calls_nobody(run: Run) -> None:
-    result = run("call", "fake__slow", "--json")
-    assert result.exit_code == 1
-    assert json.loads(result.stdout) == {"text": "There is no such tool.", "is_error": True}
+@pytest.mark.parametrize("name", ["fake__slow", "nobody__echo", "echo"])
+def test_call_of_a_tool_that_is_not_granted_calls_nobody_and_names_those_that_are(
+    run: Run, tree: dict[str, Any], name: str
+) -> None:
+    tree["mcp"]["servers"][0]["command"] = "no-such-command"  # who connects would fail otherwise
+    result = run("call", name)
+    assert (result.exit_code, result.stdout) == (1, "")
+    assert result.stderr == (
+        "invalid_input: mcp.servers grants no tool of that name;"
+        " it grants fake__echo, fake__error\n"
+    )
+
+
+def test_call_where_nothing_is_granted_says_where_to_read(run: Run, tree: dict[str, Any]) -> None:
+    tree["mcp"]["servers"] = []
+    assert "docs/tools.md" in run("call", "fake__echo").stderr
+
+
+def test_call_of_one_among_many_names_twenty(run: Run, tree: dict[str, Any]) -> None:
+    tree["mcp"]["servers"][0]["tools"] = {f"tool-{number}": "read" for number in range(21)}
+    shown = run("call", "fake__echo").stderr
+    assert "fake__tool-19, ..." in shown
+    assert "fake__tool-20" not in shown
 
 
 @pytest.mark.parametrize("arguments", ["{", "[]"])

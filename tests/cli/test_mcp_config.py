@@ -33,7 +33,7 @@ def run() -> Run:
 
 def test_every_client_is_told_the_address_and_never_the_token(run: Run) -> None:
     shown = run(token=TOKEN)
-    for client in ("Claude Code", "VS Code", "Cursor", "Inspector"):
+    for client in ("Claude Code", "VS Code", "Cursor", "Inspector, with Node 22.19 or later"):
         assert f"# {client}" in shown
     assert shown.count("http://127.0.0.1:4040/mcp") == 5
     assert "export MEAD_MCP_TOKEN" in shown

@@ -90,6 +90,7 @@ def chat(directory: Path) -> Iterator[Terminal]:
 
 @pytest.mark.timeout(60)
 def test_ctrl_c_cancels_the_turn_and_a_second_one_leaves(chat: Terminal) -> None:
+    chat.wait_for("Ctrl-C cancels an answer, Ctrl-D leaves")
     chat.wait_for("> ")
     chat.type("hello\n")
     chat.wait_for("[local] script")

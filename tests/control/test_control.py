@@ -98,7 +98,9 @@ def test_every_call_travels(mead: Mead, client: ControlClient) -> None:
     receipt = client.submit(session_id, "hello")
     assert receipt.output == "hello"
     assert client.history(session_id) == mead.history(session_id) == [receipt.turn]
+    assert client.set_title(session_id, " Greeting ") == "Greeting"
     assert client.list_sessions() == mead.list_sessions()
+    assert client.list_sessions()[0].title == "Greeting"
     assert client.status() == mead.status()
     assert client.export_session(session_id) == mead.export_session(session_id)
     assert client.usage(recent=5) == mead.usage(recent=5)
