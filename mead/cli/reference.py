@@ -16,8 +16,8 @@ A command first tries the control socket of the process that holds `storage.dire
 a Mead of its own only if there is none. It ends with 1 after an error (`code: what to do`) and
 with 2 if the settings are not usable.
 
-SESSION is a conversation's id, or as much of its beginning as no other's has, from 4 characters on. Of
-the doors this is the commands' alone.
+SESSION is a conversation's id, or as much of its beginning as no other's has, from 4 characters on.
+Of all doors only the commands take that.
 """
 
 
