@@ -1,8 +1,10 @@
 // The open conversation: its state, its socket, and what the views are told of both.
 
-import { apply, applySnapshot, newState, prependHistory } from "./core/fold.js";
+import { apply, applySnapshot } from "./core/fold.js";
+import { prependHistory } from "./core/history.js";
 import { frames, newId } from "./core/protocol.js";
 import { openRequests, textOf } from "./core/select.js";
+import { newState } from "./core/state.js";
 import { Connection } from "./net/connection.js";
 import { Outbox } from "./net/outbox.js";
 import { kept } from "./net/store.js";

@@ -4,7 +4,10 @@ import path from "node:path";
 import { test } from "node:test";
 import { fileURLToPath } from "node:url";
 
-import { apply, applySnapshot, newState, prependHistory, standing } from "../../../blueprints/static/deck/core/fold.js";
+import { apply, applySnapshot } from "../../../blueprints/static/deck/core/fold.js";
+import { prependHistory } from "../../../blueprints/static/deck/core/history.js";
+import { newState } from "../../../blueprints/static/deck/core/state.js";
+import { standing } from "./standing.mjs";
 
 const AT = "2026-11-30T14:00:00.000Z";
 
