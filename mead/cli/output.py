@@ -46,8 +46,10 @@ def harmless(text: str) -> str:
 
 
 def harmless_line(text: str) -> str:
-    """`harmless`, and on one line without anything unseen: for a name, which could otherwise
-    pretend to be more output, or another name."""
+    """`harmless`, on one line and without anything unseen.
+
+    For a name, which could otherwise pretend to be more output, or another name.
+    """
     return "".join(_visible(char) for char in text)
 
 

@@ -46,6 +46,8 @@ _FLAGS: Final = {
     "append": os.O_RDWR | os.O_APPEND,
     "create": os.O_RDWR | os.O_APPEND | os.O_CREAT | os.O_EXCL,
 }
+_CAREFULLY: Final = os.O_CLOEXEC | os.O_NOFOLLOW | os.O_NONBLOCK
+"""A pipe in a file's place would otherwise hold its thread until somebody writes."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -126,6 +128,10 @@ class RealFile:
     def __init__(self, fd: int) -> None:
         self._fd = fd
 
+    def is_regular(self) -> bool:
+        """Whether it is a file, and not a pipe, a device or a directory."""
+        return stat.S_ISREG(os.fstat(self._fd).st_mode)
+
     def write(self, data: bytes) -> int:
         return os.write(self._fd, data)
 
@@ -159,7 +165,12 @@ class RealDisk:
         self._threads = DiskThreads(threads)
 
     def open(self, path: Path, mode: OpenMode) -> RealFile:
-        return RealFile(os.open(path, _FLAGS[mode] | os.O_CLOEXEC | os.O_NOFOLLOW, FILE_MODE))
+        """Never follows a link, never waits at a pipe, never touches a device."""
+        file = RealFile(os.open(path, _FLAGS[mode] | _CAREFULLY, FILE_MODE))
+        if not file.is_regular():
+            file.close()
+            raise OSError(errno.EINVAL, os.strerror(errno.EINVAL))
+        return file
 
     def rename(self, old: Path, new: Path) -> None:
         os.rename(old, new)

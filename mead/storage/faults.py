@@ -29,6 +29,7 @@ def write_all(file: DiskFile, data: bytes) -> None:
 _NO_ROOM: Final = "free some space on the storage disk and try again"
 _NO_ACCESS: Final = "check that this process may write to storage.directory"
 _NO_FILES: Final = "raise the limit of open files (ulimit -n)"
+_NO_FILE: Final = "something else lies in a file's place: look into storage.directory"
 
 _ADVICE: Final = {
     errno.ENOSPC: _NO_ROOM,
@@ -39,6 +40,9 @@ _ADVICE: Final = {
     errno.EROFS: _NO_ACCESS,
     errno.EMFILE: _NO_FILES,
     errno.ENFILE: _NO_FILES,
+    errno.EINVAL: _NO_FILE,
+    errno.EISDIR: _NO_FILE,
+    errno.ELOOP: _NO_FILE,
     errno.EIO: "the disk reports an error: look at the system's log",
 }
 _OTHER: Final = "see `flask mead doctor`"

@@ -5,6 +5,7 @@ import shutil
 from pathlib import Path
 
 import pytest
+from gevent import Timeout
 
 from mead import Mead, errors
 from mead.storage import lock
@@ -32,6 +33,32 @@ def test_a_log_that_is_a_link_is_not_followed(tmp_path: Path) -> None:
         path.rename(moved)
         path.symlink_to(moved)
         with pytest.raises(errors.PersistenceError):
+            mead.resume_session(session_id)
+
+
+def to_zeros(path: Path) -> None:
+    path.symlink_to("/dev/zero")
+
+
+@pytest.mark.parametrize("name", ["deck-logins.json", "ledger.journal"])
+@pytest.mark.parametrize("put", [os.mkfifo, os.mkdir, to_zeros])
+def test_what_is_no_file_is_refused_at_once(tmp_path: Path, name: str, put) -> None:
+    directory = tmp_path / "var"
+    directory.mkdir()
+    put(directory / name)
+    settings = {"storage": {"directory": str(directory)}, "deck": {"token": "t" * 32}}
+    with Timeout(5), pytest.raises(errors.PersistenceError, match="something else lies"):
+        Mead(settings).start()
+
+
+def test_a_pipe_in_the_place_of_a_log_is_refused_at_once(tmp_path: Path) -> None:
+    with Mead({"storage": {"directory": str(tmp_path / "var")}}) as mead:
+        session_id = mead.start_session()
+        mead.stop_session(session_id)
+        path = tmp_path / "var" / f"{session_id}.log"
+        path.unlink()
+        os.mkfifo(path)
+        with Timeout(5), pytest.raises(errors.PersistenceError, match="something else lies"):
             mead.resume_session(session_id)
 
 

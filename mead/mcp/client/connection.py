@@ -251,7 +251,7 @@ class Connection(Actor):
         if isinstance(error, ServerFault):
             self._disconnected(error)
             return
-        log.error("%s: connecting failed", self.name, exc_info=error)
+        log.error("%s: connecting failed: %s", self.name, type(error).__name__)
         self._disconnected(ServerFault("connection_lost", "connecting failed"))
 
     def _disconnected(self, fault: ServerFault) -> None:

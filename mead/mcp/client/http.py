@@ -170,7 +170,7 @@ class HttpTransport:
         if not isinstance(fault, Exception):
             return
         if not isinstance(fault, ServerFault):
-            log.error("%s: an exchange failed", self._name, exc_info=fault)
+            log.error("%s: an exchange failed: %s", self._name, type(fault).__name__)
             fault = ServerFault("bad_response", "the answer could not be read")
         if fault.code in ("unauthorized", "unreachable"):
             sink.unusable(fault)  # first: its caller may at once ask for the next handshake

@@ -147,7 +147,7 @@ class StdioTransport:
     def _broken(self, error: Exception) -> None:
         """Runs in the hub."""
         if not isinstance(error, ServerFault):
-            log.error("%s: reading failed: %s", self._name, type(error).__name__, exc_info=error)
+            log.error("%s: reading failed: %s", self._name, type(error).__name__)
             error = ServerFault("connection_lost", "reading from the server failed")
         if self._sink is not None:
             self._sink.closed(error)

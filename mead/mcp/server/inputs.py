@@ -14,6 +14,9 @@ from mead.mcp.server.tool import ToolFault
 
 Argument = fields.Field[Any]
 
+FAULTS_SHOWN: Final = 8
+"""Of arguments that no tool has; a client may send a hundred thousand of them."""
+
 
 class _Whole(fields.Integer):
     """A whole number; 5.0 is one in JSON."""
@@ -93,11 +96,17 @@ class Inputs:
 
     def check(self, arguments: Mapping[str, Any]) -> dict[str, Any]:
         """The arguments, found to be right.  Raises ToolFault, one line for each that is not."""
+        judged = dict(arguments)
+        strangers = sorted(name for name in arguments if name not in self._arguments)
+        for name in strangers[FAULTS_SHOWN:]:
+            del judged[name]
         try:
-            return cast("dict[str, Any]", self._schema.load(arguments))
+            return cast("dict[str, Any]", self._schema.load(judged))
         except ValidationError as error:
             faults: dict[str, list[str]] = cast("Any", error).messages
             lines = [self._line(name, faults[name][0]) for name in sorted(faults)]
+            if len(strangers) > FAULTS_SHOWN:
+                lines.append(f"{len(strangers) - FAULTS_SHOWN} more that do not exist")
             raise ToolFault("invalid_input: " + "\n".join(lines)) from None
 
     def _line(self, name: str, fault: str) -> str:

@@ -209,6 +209,13 @@ def test_a_wrong_argument_is_named_with_what_is_allowed(
     assert fault(name, **arguments) == f"invalid_input: {told}"
 
 
+def test_of_arguments_that_do_not_exist_a_few_are_named_and_the_others_counted(fault: Call) -> None:
+    names = [f"name{number:05}" for number in range(50_000)]
+    told = fault("stop_session", **dict.fromkeys(names, 1)).splitlines()
+    assert told[0].startswith("invalid_input: name00000: there is no such argument")
+    assert told[8:] == ["session_id: is missing; it must be a text", "49992 more that do not exist"]
+
+
 def test_a_whole_number_may_be_written_with_a_fraction_of_zero(ask: Call) -> None:
     assert ask("list_sessions", limit=5.0)["sessions"] == []
 
