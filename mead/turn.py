@@ -1,9 +1,11 @@
 """A turn: one prompt and its answer, as it is kept, stored and shown.  Source: SPEC section 3."""
 
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, fields
+from dataclasses import dataclass, fields
 from datetime import UTC, datetime
 from enum import StrEnum
+from functools import lru_cache
+from time import gmtime, strftime, time_ns
 from typing import Any, Final, Literal, Self
 
 Route = Literal["local", "cloud"]
@@ -32,6 +34,15 @@ class Usage:
     output: int | None = None
     cache_read: int | None = None
     cache_write: int | None = None
+
+    def encode(self) -> dict[str, int | None]:
+        """The counts as JSON values.  (`dataclasses.asdict` takes ten times as long.)"""
+        return {
+            "input": self.input,
+            "output": self.output,
+            "cache_read": self.cache_read,
+            "cache_write": self.cache_write,
+        }
 
     def __add__(self, other: "Usage") -> "Usage":
         """The sum, part by part; unknown plus known is the known part."""
@@ -87,6 +98,10 @@ class TurnFault:
 
     code: str
     message: str
+
+    def encode(self) -> dict[str, str]:
+        """The fault as JSON values."""
+        return {"code": self.code, "message": self.message}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -154,7 +169,7 @@ class Turn:
             "input": self.input,
             "output": self.output,
             "status": self.status.value,
-            "error": None if self.error is None else asdict(self.error),
+            "error": None if self.error is None else self.error.encode(),
             "started_at": iso_ms(self.started_at),
             "finished_at": None if self.finished_at is None else iso_ms(self.finished_at),
             "durable": self.durable,
@@ -162,7 +177,7 @@ class Turn:
         for name in _FACTS:
             shape[name] = getattr(self.facts, name)
         if self.facts.usage is not None:
-            shape["usage"] = asdict(self.facts.usage)
+            shape["usage"] = self.facts.usage.encode()
         shape["warnings"] = list(self.facts.warnings)
         return shape
 
@@ -186,10 +201,20 @@ class Turn:
 
 def utc_now() -> datetime:
     """The time now, UTC, cut to whole milliseconds (so that it survives encode and decode)."""
-    now = datetime.now(UTC)
-    return now.replace(microsecond=now.microsecond // 1000 * 1000)
+    return datetime.fromtimestamp(time_ns() // 1_000_000 / 1000, UTC)
 
 
 def iso_ms(moment: datetime) -> str:
-    """`2026-11-30T14:00:00.123Z`: how every time travels."""
-    return moment.strftime("%Y-%m-%dT%H:%M:%S.") + f"{moment.microsecond // 1000:03d}Z"
+    """`2026-11-30T14:00:00.123Z`: how every time travels.  `moment` is UTC."""
+    return moment.isoformat(timespec="milliseconds")[:-6] + "Z"
+
+
+def iso_now() -> str:
+    """The time now as `iso_ms` writes it; for what happens a thousand times a second."""
+    seconds, ms = divmod(time_ns() // 1_000_000, 1000)
+    return f"{_iso_seconds(seconds)}.{ms:03d}Z"
+
+
+@lru_cache(maxsize=2)
+def _iso_seconds(seconds: int) -> str:
+    return strftime("%Y-%m-%dT%H:%M:%S", gmtime(seconds))

@@ -6,7 +6,7 @@ from typing import Any
 from mead.deck.channels import ChannelPool, FindSession
 from mead.deck.titles import Titles
 from mead.protocols import StoredSession
-from mead.turn import iso_ms, utc_now
+from mead.turn import iso_ms, iso_now
 
 
 def rows(
@@ -20,7 +20,7 @@ def rows(
     known = {entry.session_id for entry in entries}
     for session_id in channels.children:
         if session_id not in known:
-            yield _row(session_id, iso_ms(utc_now()), channels, titles, find_session)
+            yield _row(session_id, iso_now(), channels, titles, find_session)
     for entry in entries:
         updated_at = iso_ms(entry.updated_at)
         yield _row(entry.session_id, updated_at, channels, titles, find_session)

@@ -9,7 +9,7 @@ from mead.deck.fold import apply
 from mead.deck.state import DeckState
 from mead.errors import PersistenceError
 from mead.protocols.sockets import FrameSocket
-from mead.turn import iso_ms, utc_now
+from mead.turn import iso_now
 
 
 class LogFailed(Exception):
@@ -32,7 +32,7 @@ class Recorder:
         new = list(events)
         if not new:
             return
-        now = iso_ms(utc_now())
+        now = iso_now()
         placed = [
             Event(each.type, sequence, each.at or now, each.payload)
             for sequence, each in enumerate(new, start=self.state.last_sequence + 1)
@@ -56,4 +56,4 @@ class Recorder:
 
 def tell(socket: FrameSocket, type_: str, payload: Mapping[str, object]) -> None:
     """Send one socket a message that is in no log."""
-    socket.send(socket.encode_text(told(type_, iso_ms(utc_now()), payload)))
+    socket.send(socket.encode_text(told(type_, iso_now(), payload)))

@@ -14,7 +14,7 @@
 from collections import deque
 from collections.abc import Iterator, Mapping
 from itertools import islice
-from typing import Any, Final
+from typing import Any, Final, TypeVar
 
 RECENT_LIMIT: Final = 100
 """Turns in the ring (seed A5)."""
@@ -37,6 +37,7 @@ COUNTERS: Final = (
 )
 
 Row = dict[str, Any]
+Key = TypeVar("Key")
 RouteKey = tuple[str, str | None, str | None]
 
 
@@ -89,15 +90,11 @@ class Totals:
         key: RouteKey = (event["route"], event["provider"], event["model"])
         day: str = event["at"][:10]
         session_id = event["session_id"]
-        rows = [
-            self.all,
-            self.routes.setdefault(key, _zero()),
-            self.days.setdefault(day, _zero()),
-        ]
+        _add(self.all, event)
+        _add(_row(self.routes, key), event)
+        _add(_row(self.days, day), event)
         if session_id is not None:
-            rows.append(self.sessions.setdefault(session_id, _zero()))
-        for row in rows:
-            _add(row, event)
+            _add(_row(self.sessions, session_id), event)
         while len(self.days) > DAYS_LIMIT:
             del self.days[min(self.days)]
         self.recent.append({name: value for name, value in event.items() if name != "type"})
@@ -109,6 +106,13 @@ class Totals:
         self.days = {day: dict(row) for day, row in event["days"].items()}
         self.sessions = {}
         self.recent = deque(event["recent"], maxlen=RECENT_LIMIT)
+
+
+def _row(rows: dict[Key, Row], key: Key) -> Row:
+    row = rows.get(key)
+    if row is None:
+        row = rows[key] = _zero()
+    return row
 
 
 def _zero() -> Row:

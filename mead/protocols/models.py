@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Any, Protocol, runtime_checkable
+from typing import Any, NamedTuple, Protocol, runtime_checkable
 
 from mead.protocols.tools import Tool
 from mead.turn import Usage
@@ -43,9 +43,11 @@ class ModelReply:
     """The answer as the provider wants it back inside a tool loop (thinking included); opaque."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Exchange:
-    """An earlier prompt and its answer, text only."""
+class Exchange(NamedTuple):
+    """An earlier prompt and its answer, text only.
+
+    (A named tuple, because each turn makes one of every turn before it.)
+    """
 
     prompt: str
     answer: str

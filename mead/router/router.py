@@ -88,9 +88,14 @@ class Router:
         route, source, reason = self._choose(exchanges, text, context.route)
         slot = self._slots.get(route)
         provider = None if slot is None else slot.provider
-        facts = TurnFacts(route=route, route_source=source, route_reason=reason)
-        if provider is not None:
-            facts = replace(facts, provider=provider.name, model=provider.model, host=provider.host)
+        facts = TurnFacts(
+            route=route,
+            route_source=source,
+            route_reason=reason,
+            provider=None if provider is None else provider.name,
+            model=None if provider is None else provider.model,
+            host=None if provider is None else provider.host,
+        )
         progress = Progress(context.report, facts)
         try:
             if context.interaction is not None:

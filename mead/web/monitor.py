@@ -18,7 +18,7 @@ from typing import Any, Final
 import gevent
 from gevent.hub import Hub
 
-from mead.turn import iso_ms, utc_now
+from mead.turn import iso_now
 
 log = logging.getLogger(__name__)
 
@@ -83,7 +83,7 @@ class HubMonitor:
 
     def _note(self, held_ms: int, stack: tuple[str, ...]) -> None:
         self.held += 1
-        self.last_held = {"at": iso_ms(utc_now()), "held_ms": held_ms, "stack": list(stack)}
+        self.last_held = {"at": iso_now(), "held_ms": held_ms, "stack": list(stack)}
         log.warning("the hub was held for %d ms: %s", held_ms, " < ".join(stack) or "not seen")
 
     def _look(self, hub: Hub) -> None:
