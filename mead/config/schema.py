@@ -168,6 +168,7 @@ class Deck(Section):
     resume_deadline_ms = Whole(1, _HOUR_MS)
     queue_limit = Whole(1, 1000)
     event_log_limit = Whole(1, 10_000_000)
+    event_log_bytes = Whole(1_048_576, 1_073_741_824)
     default_policy_level = Choice(*get_args(PolicyLevel))
 
     @validates_schema(pass_original=True, skip_on_field_errors=False)

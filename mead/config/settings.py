@@ -204,6 +204,7 @@ class DeckSettings:
     resume_deadline_ms: int = 10_000
     queue_limit: int = 10
     event_log_limit: int = 10_000
+    event_log_bytes: int = 16_777_216
     default_policy_level: PolicyLevel = "ask_for_risky"
 
 

@@ -241,6 +241,8 @@ class Channel(Actor):
         return NO_REPLY
 
     def _retitle(self, message: messages.Retitle) -> None:
+        if self._recorder.log.is_full:  # who resumes is told the name in the snapshot
+            return
         self._recorder.record([builders.session_titled(message.title, message.device_id)])
 
     def _name(self) -> None:

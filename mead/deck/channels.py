@@ -8,7 +8,7 @@ from mead.actors.dynamic import DynamicSupervisor, TooManyChildren
 from mead.actors.exits import Child, Exit
 from mead.actors.green import Event, sleep_ms
 from mead.deck.channel import Channel
-from mead.deck.event_log import EventLog
+from mead.deck.event_log import EventLog, Limits
 from mead.deck.file_log import FileEventLog
 from mead.deck.memory_log import MemoryEventLog
 from mead.deck.messages import Begin, Deleting, Drain, SessionEnded
@@ -115,10 +115,11 @@ class ChannelPool(DynamicSupervisor[ActorRef]):
         return ref
 
     def _open_log(self, session_id: str) -> tuple[EventLog, DeckState]:
-        limit, files = self._around.settings.event_log_limit, self._around.files
+        settings, files = self._around.settings, self._around.files
+        limits = Limits(settings.event_log_limit, settings.event_log_bytes)
         if files is None:
-            return MemoryEventLog(limit), DeckState()
-        return FileEventLog.open(files, session_id, limit)
+            return MemoryEventLog(limits), DeckState()
+        return FileEventLog.open(files, session_id, limits)
 
     def _watch(self, session_id: str, session: Child) -> None:
         """Have the channel told when its session ends; at once if it has."""

@@ -42,8 +42,12 @@ class Commands:
 
     @property
     def is_queue_full(self) -> bool:
-        """Whether one more prompt would be too many."""
-        return len(self._recorder.state.queue) >= self._queue_limit
+        """Whether one more prompt would be too many.
+
+        A full log takes one only where nothing runs or waits: before that one it can be cut.
+        """
+        log, state = self._recorder.log, self._recorder.state
+        return len(state.queue) >= self._queue_limit or (log.is_full and not state.is_idle)
 
     def obey(self, feed: Feed, frame: ClientFrame) -> Sequence[int]:  # noqa: C901 - one case a line
         """Do what the frame says; the sequences of events that this device is to be sent again.

@@ -5,14 +5,21 @@ its own pace.  Source: SPEC section 8, "Log".
 """
 
 from collections.abc import Sequence
-from typing import Protocol
+from typing import NamedTuple, Protocol
 
 from mead.deck.events import Event
 from mead.deck.state import DeckState
 
 
+class Limits(NamedTuple):
+    """More than this and a log is compacted."""
+
+    events: int
+    bytes: int
+
+
 def kept_of(limit: int) -> int:
-    """So many events a compaction leaves; if it left the limit, each turn would bring the next."""
+    """So much a compaction leaves; if it left the limit, each turn would bring the next."""
     return limit * 4 // 5
 
 
@@ -54,6 +61,11 @@ class EventLog(Protocol):
         """Whether it outlives the process."""
         ...
 
+    @property
+    def is_full(self) -> bool:
+        """Whether it has more bytes than its limit, and `compact` could not help that."""
+        ...
+
     def append(self, events: Sequence[Event], *, sync: bool) -> None:
         """Keep them, in one write; with `sync` under `storage.fsync = "turn"` they are on the disk.
 
@@ -62,7 +74,7 @@ class EventLog(Protocol):
         ...
 
     def compact(self, state: DeckState) -> None:
-        """Let go of old events if there are more than the limit, and tell `state`.
+        """Let go of old events if a limit is passed, and tell `state`.
 
         Never raises.  Blocks on: disk.
         """

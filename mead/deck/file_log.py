@@ -18,20 +18,20 @@ import logging
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from pathlib import Path
-from typing import Any, Final, Self
+from typing import Final, Self
 
 import orjson
 
 from mead.deck.event_index import EventIndex
-from mead.deck.event_log import Overtaken, kept_of
+from mead.deck.event_log import Limits, kept_of
 from mead.deck.events import Event
-from mead.deck.fold import apply
+from mead.deck.file_contents import Contents
+from mead.deck.file_reader import FileEventReader, Place
 from mead.deck.state import DeckState
 from mead.errors import CorruptHistory, PersistenceError
 from mead.ids import new_uuid
 from mead.storage.event_files import EventFiles
 from mead.storage.log import RecordLog
-from mead.storage.record_reader import RecordReader
 
 log = logging.getLogger(__name__)
 
@@ -46,52 +46,6 @@ def boot_id() -> str:
     return ""
 
 
-class _Contents:
-    """What the records of a file say, as they are read."""
-
-    def __init__(self) -> None:
-        self.state = DeckState()
-        self.log_id: str | None = None
-        self.events = 0
-        self._boot = ""
-        self._is_closed = False
-
-    def take(self, record: Any) -> None:
-        """The next record.  Raises CorruptHistory when it cannot follow the ones before."""
-        try:
-            if "type" in record:
-                self._event(record)
-            elif "opened" in record:
-                self._opened(record["opened"])
-            elif "closed" in record:
-                self._is_closed = True
-            else:
-                self._head(record["head"])
-        except (KeyError, TypeError, ValueError):
-            raise CorruptHistory("the event log holds what cannot stand there") from None
-
-    def lost_its_end(self, boot: str) -> bool:
-        """Whether clients may have seen events that are not in the file any more."""
-        return not self._is_closed and (not boot or self._boot != boot)
-
-    def _event(self, record: Any) -> None:
-        if self.log_id is None:
-            raise ValueError("an event before the head")
-        apply(self.state, Event.decode(record))
-        self.events += 1
-        self._is_closed = False
-
-    def _opened(self, opened: Any) -> None:
-        self.log_id, self._boot = opened["log_id"], opened["boot"]
-        self._is_closed = False
-
-    def _head(self, head: Any) -> None:
-        if self.log_id is not None:
-            raise ValueError("a second head")
-        self.log_id, self._boot = head["log_id"], head["boot"]
-        self.state = DeckState.restored(head["kept"], head["first_sequence"])
-
-
 class FileEventLog:
     """See EventLog."""
 
@@ -103,16 +57,18 @@ class FileEventLog:
         log_id: str,
         *,
         events: int,
-        limit: int,
+        limits: Limits,
+        boot: str,
     ) -> None:
         self.durable = True
         self.log_id = log_id
+        self._boot = boot
         self._files = files
         self._session_id = session_id
         self._records = records
         self._events = events
         """How many events the file holds."""
-        self._limit = limit
+        self._limits = limits
         self._generation = 0
         """Counts the files that this log has had: a compaction makes a new one."""
         self._index = EventIndex()
@@ -123,7 +79,7 @@ class FileEventLog:
         cls,
         files: EventFiles,
         session_id: str,
-        limit: int,
+        limits: Limits,
         *,
         boot: Callable[[], str] = boot_id,
     ) -> tuple[Self, DeckState]:
@@ -131,12 +87,12 @@ class FileEventLog:
 
         Raises PersistenceError.  Blocks on: disk.
         """
-        contents = _Contents()
+        contents = Contents()
         try:
             records = files.open(session_id, contents.take)
         except CorruptHistory:
             files.set_aside(session_id)
-            records, contents = None, _Contents()
+            records, contents = None, Contents()
         if records is None:
             records = files.create(session_id)
         # A record names no offset beyond its own start: all is known to be synced only after a cut.
@@ -144,9 +100,11 @@ class FileEventLog:
         log_id, now = contents.log_id, boot()
         if log_id is None or was_cut or contents.lost_its_end(now):
             log_id = new_uuid()
-        events_log = cls(files, session_id, records, log_id, events=contents.events, limit=limit)
+        events_log = cls(
+            files, session_id, records, log_id, events=contents.events, limits=limits, boot=now
+        )
         try:
-            events_log._begin(contents, now)
+            events_log._begin(contents)
         except BaseException:
             records.close()
             raise
@@ -158,15 +116,20 @@ class FileEventLog:
         self._write([event.encode() for event in events], events[0].sequence, sync=sync)
         self._events += len(events)
 
+    @property
+    def is_full(self) -> bool:
+        return self._records.size > self._limits.bytes
+
     def compact(self, state: DeckState) -> None:
-        """Only before a prompt.accepted at which nothing ran or waited."""
-        if self._events <= self._limit or not state.is_idle or not state.quiet:
-            return
-        oldest_wanted = state.last_sequence - kept_of(self._limit) + 1
-        first = next((each for each in state.quiet if each >= oldest_wanted), state.quiet[-1])
-        if first <= state.first_sequence:
+        """Only before a prompt.accepted at which nothing ran or waited.
+
+        Too many events wait until nothing runs or waits again; too many bytes do not.
+        """
+        is_due = self.is_full or (state.is_idle and self._events > self._limits.events)
+        if not is_due or not state.quiet or state.quiet[-1] <= state.first_sequence:
             return
         try:
+            first = self._cut(state)
             before, after = self._records.rewrite(self._rewritten(state, first))
         except (PersistenceError, CorruptHistory) as error:
             log.warning("session %s: event log not compacted: %s", self._session_id, error)
@@ -183,7 +146,7 @@ class FileEventLog:
         )
 
     def reader(self, after: int) -> "FileEventReader":
-        return FileEventReader(self, after)
+        return FileEventReader(self._place, after)
 
     def close(self) -> None:
         if self._is_sound and self._files.policy.syncs_turns:
@@ -191,29 +154,54 @@ class FileEventLog:
                 self._records.append_many((_CLOSED,), sync=True)
         self._files.close(self._records)
 
-    # -- for its readers ---------------------------------------------------------------------------
+    # -- inside ------------------------------------------------------------------------------------
 
-    def place(self, sequence: int) -> tuple[RecordReader, EventIndex, int]:
-        """A reader of the present file that starts at or before the event; which file that is."""
+    def _place(self, sequence: int) -> Place:
         reader = self._files.reader(self._session_id, self._index.before(sequence))
         return reader, self._index, self._generation
 
-    # -- inside ------------------------------------------------------------------------------------
+    def _cut(self, state: DeckState) -> int:
+        """The prompt.accepted before which the log is cut.  Raises as an EventReader."""
+        oldest = state.last_sequence - kept_of(self._limits.events) + 1
+        oldest = max(oldest, state.first_sequence + 1)
+        wanted = [each for each in state.quiet if each >= oldest]
+        if self.is_full and wanted:
+            sizes = self._sizes(wanted, state)
+            wanted = [each for each in wanted if sizes[each] <= kept_of(self._limits.bytes)]
+        return wanted[0] if wanted else state.quiet[-1]
 
-    def _begin(self, contents: _Contents, boot: str) -> None:
+    def _sizes(self, sequences: Sequence[int], state: DeckState) -> dict[int, int]:
+        """The bytes of all events from each of these on."""
+        before, size = dict.fromkeys(sequences, 0), 0
+        for sequence, event in enumerate(self._read(sequences[0], state), start=sequences[0]):
+            if sequence in before:
+                before[sequence] = size
+            size += len(event)
+        return {sequence: size - passed for sequence, passed in before.items()}
+
+    def _read(self, first: int, state: DeckState) -> Iterator[bytes]:
+        """Every event from that one on."""
+        reader = self.reader(first - 1)
+        try:
+            while events := reader.read(state.last_sequence):
+                yield from events
+        finally:
+            reader.close()
+
+    def _begin(self, contents: Contents) -> None:
         """Say who writes from here on; before anyone is sent an event, so that a crash shows."""
         if contents.log_id is None:
-            record = self._head(contents.state, 1, boot)
+            record = self._head(contents.state, 1)
         else:
-            record = orjson.dumps({"opened": {"log_id": self.log_id, "boot": boot}})
+            record = orjson.dumps({"opened": {"log_id": self.log_id, "boot": self._boot}})
         self._records.append_many((record,), sync=self._files.policy.syncs_turns)
         self._files.written(self._records)
 
-    def _head(self, state: DeckState, first_sequence: int, boot: str) -> bytes:
+    def _head(self, state: DeckState, first_sequence: int) -> bytes:
         head = {
             "log_id": self.log_id,
             "first_sequence": first_sequence,
-            "boot": boot,
+            "boot": self._boot,
             "kept": state.kept(first_sequence),
         }
         return orjson.dumps({"head": head})
@@ -231,63 +219,5 @@ class FileEventLog:
         self._files.written(self._records)
 
     def _rewritten(self, state: DeckState, first: int) -> Iterator[bytes]:
-        yield self._head(state, first, boot_id())
-        reader = self.reader(first - 1)
-        try:
-            while events := reader.read(state.last_sequence):
-                yield from events
-        finally:
-            reader.close()
-
-
-class FileEventReader:
-    """See EventReader.  Reads one file to its end, then goes on in the one after a compaction."""
-
-    def __init__(self, events: FileEventLog, after: int) -> None:
-        self._events = events
-        self._next = after + 1
-        self._records, self._index, self._generation = events.place(self._next)
-        self._ahead: list[bytes] = []
-        """Events that were read before they were asked for, the next one first."""
-
-    @property
-    def position(self) -> int:
-        return self._next - 1
-
-    def read(self, upto: int) -> Sequence[bytes]:
-        while self._next <= upto:
-            if not self._ahead and not self._fetch():
-                self._change_file()
-                continue
-            count = min(len(self._ahead), upto - self._next + 1)
-            taken, self._ahead = self._ahead[:count], self._ahead[count:]
-            self._next += count
-            return taken
-        return ()
-
-    def close(self) -> None:
-        self._records.close()
-
-    def _fetch(self) -> bool:
-        """Read on until there are events from `_next` on; False at the end of the file."""
-        while found := self._records.read():
-            for offset, record in found:
-                sequence = record.get("sequence")
-                if sequence is None:
-                    continue
-                self._index.note(sequence, offset)
-                if sequence >= self._next:
-                    if not self._ahead and sequence > self._next:
-                        raise Overtaken
-                    self._ahead.append(orjson.dumps(record))
-            if self._ahead:
-                return True
-        return False
-
-    def _change_file(self) -> None:
-        """What was asked for is in the file that a compaction made."""
-        self._records.close()
-        generation = self._generation
-        self._records, self._index, self._generation = self._events.place(self._next)
-        if self._generation == generation:
-            raise CorruptHistory("the event log ends before its last event")
+        yield self._head(state, first)
+        yield from self._read(first, state)

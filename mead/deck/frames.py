@@ -25,6 +25,7 @@ FaultReason = Literal[
     "unknown_option",
     "unknown_tool",
     "extended_too_often",
+    "log_full",
 ]
 """Why a frame is ignored.  The first six count towards the limit of such frames a minute."""
 

@@ -25,6 +25,13 @@ from mead.turn import iso_ms, utc_now
 
 MAXIMUM_EXTENSIONS: Final = 10
 
+_STRICTNESS: Final[Sequence[PolicyLevel]] = (
+    "allow_all",
+    "ask_for_risky",
+    "ask_for_all",
+    "read_only",
+)
+
 Verdict = Literal["allow", "reject", "ask"]
 
 
@@ -108,11 +115,14 @@ class Requests:
     def set_policy(self, level: PolicyLevel, device: str) -> None:
         """From now on; `read_only` also refuses the effects that wait for an answer.
 
-        Nothing is logged where that level was set already.
+        Nothing is logged where that level was set already.  Raises FrameFault for a looser level
+        while the log is full; a stricter one is always taken, which cannot go on for long.
         """
-        state = self._recorder.state
+        log, state = self._recorder.log, self._recorder.state
         if state.policy_level == level:
             return
+        if log.is_full and _STRICTNESS.index(level) < _STRICTNESS.index(self._level):
+            raise FrameFault("log_full", "policy.set")
         refused = [
             id_ for id_, each in state.pending.items() if level == "read_only" and _is_effect(each)
         ]

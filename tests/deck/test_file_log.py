@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from mead.deck import builders
 from mead.deck.event_index import STEP, EventIndex
-from mead.deck.event_log import Overtaken
+from mead.deck.event_log import Limits, Overtaken
 from mead.deck.file_log import FileEventLog
 from mead.deck.fold import apply
 from mead.ids import new_session_id, new_uuid
@@ -22,6 +22,8 @@ from mead.storage.turn_log import WritePolicy
 from tests.deck.story import Story, numbered, shape
 
 BIG = 10_000
+MIB = 1_048_576
+ROOM = Limits(BIG, 64 * MIB)
 
 
 @pytest.fixture
@@ -42,8 +44,9 @@ def files_in(disk, directory, fsync="turn") -> EventFiles:
 
 
 @contextmanager
-def opened(files, session_id, limit=BIG, boot="boot-1"):
-    log, state = FileEventLog.open(files, session_id, limit, boot=lambda: boot)
+def opened(files, session_id, limit=BIG, size=64 * MIB, boot="boot-1"):
+    limits = Limits(limit, size)
+    log, state = FileEventLog.open(files, session_id, limits, boot=lambda: boot)
     try:
         yield log, state
     finally:
@@ -194,6 +197,42 @@ def short_turn(message_id) -> list:
     ]
 
 
+@given(st.integers(0, 2**32))
+@settings(max_examples=8)
+def test_too_many_bytes_are_cut_while_a_turn_runs_and_the_state_comes_back(tmp_path_factory, seed):
+    disk = RealDisk()
+    files = files_in(disk, tmp_path_factory.mktemp("log"), "never")
+    session_id, size = new_session_id(), 12_000
+    with opened(files, session_id, size=size) as (log, state):
+        events, most = Story(seed).events(60), 0
+        for event in events[: len(events) - seed % 30]:
+            write(log, state, [event])
+            if not log.is_full:
+                most = max(most, log._records.size)
+            assert not log.is_full or state.quiet[-1] == state.first_sequence
+        assert state.first_sequence > 1
+        assert most <= size
+        before, log_id = shape(state), log.log_id
+    with opened(files, session_id, size=size) as (log, state):
+        assert shape(state) == before
+        assert log.log_id == log_id
+        sequences = replayed(log, state, state.first_sequence - 1)
+    disk.close()
+    assert sequences == list(range(before["first_sequence"], before["last_sequence"] + 1))
+
+
+def test_too_many_bytes_leave_four_fifths_of_the_limit(files):
+    with opened(files, new_session_id(), size=100_000) as (log, state):
+        sizes = []
+        for number in range(400):
+            before = log._records.size
+            write(log, state, short_turn(f"m{number}"))
+            if log._records.size < before:
+                sizes.append(log._records.size)
+    assert 5 <= len(sizes) <= 20
+    assert all(70_000 <= size <= 100_000 for size in sizes)
+
+
 def test_one_turn_longer_than_the_limit_is_kept_whole(files):
     with opened(files, new_session_id(), limit=1) as (log, state):
         write(log, state, Story(2).events(1))
@@ -205,7 +244,7 @@ def test_one_turn_longer_than_the_limit_is_kept_whole(files):
 
 def test_a_killed_process_keeps_the_log_id(files):
     session_id = new_session_id()
-    log, state = FileEventLog.open(files, session_id, BIG, boot=lambda: "boot-1")
+    log, state = FileEventLog.open(files, session_id, ROOM, boot=lambda: "boot-1")
     write(log, state, Story(1).events(1))
     with opened(files, session_id) as (again, _):
         assert again.log_id == log.log_id
@@ -214,7 +253,7 @@ def test_a_killed_process_keeps_the_log_id(files):
 
 def test_a_machine_that_went_down_gives_an_open_log_another_id(files):
     session_id = new_session_id()
-    log, state = FileEventLog.open(files, session_id, BIG, boot=lambda: "boot-1")
+    log, state = FileEventLog.open(files, session_id, ROOM, boot=lambda: "boot-1")
     write(log, state, Story(1).events(1))
     with opened(files, session_id, boot="boot-2") as (again, kept):
         assert again.log_id != log.log_id
@@ -227,7 +266,7 @@ def test_a_machine_that_went_down_gives_an_open_log_another_id(files):
 
 def test_where_the_boot_is_unknown_only_an_end_in_order_keeps_the_id(files):
     session_id = new_session_id()
-    log, _ = FileEventLog.open(files, session_id, BIG, boot=lambda: "")
+    log, _ = FileEventLog.open(files, session_id, ROOM, boot=lambda: "")
     with opened(files, session_id, boot="") as (again, _):
         assert again.log_id != log.log_id
         second = again.log_id
@@ -351,7 +390,7 @@ class CountingDisk(RealDisk):
 )
 def test_what_is_synced_before_it_is_sent_follows_the_policy(tmp_path, fsync, plain, wanted):
     disk = CountingDisk()
-    log, _ = FileEventLog.open(files_in(disk, tmp_path, fsync), new_session_id(), BIG)
+    log, _ = FileEventLog.open(files_in(disk, tmp_path, fsync), new_session_id(), ROOM)
     event, another = numbered(Story(1).accepted() + Story(2).accepted())
     before = disk.syncs
     log.append([event], sync=False)

@@ -4,6 +4,7 @@ import gevent
 import pytest
 from gevent.event import Event
 
+from mead.deck.event_log import Limits
 from mead.deck.feed import Feed
 from mead.deck.fold import apply
 from mead.deck.memory_log import MemoryEventLog
@@ -291,7 +292,7 @@ class LateChannel:
     """Names an event that the log lets go before the socket can read it again."""
 
     def __init__(self) -> None:
-        self._log, self._state = MemoryEventLog(10), DeckState()
+        self._log, self._state = MemoryEventLog(Limits(10, 1_048_576)), DeckState()
         for event in numbered(Story(1).events(20)):
             self._log.append([event], sync=False)
             apply(self._state, event)
