@@ -48,7 +48,7 @@ def create_app(
     that shows the faults.
     """
     app = Flask("mead", static_folder=None)
-    app.url_map.strict_slashes = app.url_map.merge_slashes = False  # never a redirect
+    app.url_map.merge_slashes = False  # a path is what it says, and leads nowhere else
     app.config["PROVIDE_AUTOMATIC_OPTIONS"] = False
     app.cli.add_command(mead_group)
     app.extensions["mead.directory"] = Path(__file__).parent

@@ -37,7 +37,7 @@ OURS = {"Origin": "http://localhost"}
         ("GET", "/open", {}, 200),
         ("GET", "/open", EVIL, 403),
         ("POST", "//face", authorized(), 404),
-        ("POST", "/face/", authorized(), 200),
+        ("POST", "/face/", authorized(), 404),
     ],
 )
 def test_the_first_check_that_fails_answers(client, method, path, headers, status):

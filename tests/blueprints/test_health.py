@@ -78,3 +78,15 @@ def test_the_metrics_are_guarded():
     assert (
         client.get("/metrics", headers=authorized() | {"Host": "evil.example"}).status_code == 403
     )
+
+
+@pytest.mark.parametrize(
+    "path", ["/mcp/", "//mcp", "/mcp//", "/healthz/", "/metrics/", "/deck/ticket/", "/deck//info"]
+)
+@pytest.mark.parametrize("method", ["GET", "POST"])
+def test_a_path_with_a_slash_too_many_is_not_found_and_leads_nowhere_else(method, path):
+    headers = authorized(DECK_TOKEN if path.startswith("/deck") else MCP_TOKEN)
+    answer = make_app().test_client().open(path, method=method, headers=headers)
+    assert answer.status_code == 404
+    assert answer.json == {"error": "not_found"}
+    assert "Location" not in answer.headers
