@@ -1,7 +1,11 @@
 """What is installed is what is pinned, and every direct dependency has its reason in docs/."""
 
+import ast
 import re
-from importlib.metadata import requires, version
+import sys
+import tomllib
+from collections.abc import Iterator
+from importlib.metadata import packages_distributions, requires, version
 from pathlib import Path
 
 import pytest
@@ -49,6 +53,22 @@ def _closure(names: list[str]) -> set[str]:
     return seen
 
 
+def _modules(file: Path) -> Iterator[str]:
+    for node in ast.walk(ast.parse(file.read_text())):
+        if isinstance(node, ast.Import):
+            yield from (each.name for each in node.names)
+        elif isinstance(node, ast.ImportFrom):
+            yield str(node.module)
+
+
+def _imported() -> set[str]:
+    """The packages that the server's own modules import."""
+    owners, skipped = packages_distributions(), {"mead", "blueprints", "_typeshed"}
+    files = [*ROOT.glob("mead/**/*.py"), *ROOT.glob("blueprints/**/*.py"), *ROOT.glob("*.py")]
+    tops = {module.partition(".")[0] for file in files for module in _modules(file)} - skipped
+    return {canonicalize_name(owners[top][0]) for top in tops - sys.stdlib_module_names}
+
+
 @pytest.mark.parametrize("name", FILES)
 def test_every_requirement_is_pinned_and_installed_as_pinned(name):
     assert all(str(one.specifier).startswith("==") for one in _read(name))
@@ -64,3 +84,9 @@ def test_every_direct_dependency_has_its_reason_in_the_docs():
     text = (ROOT / "docs" / "dependencies.md").read_text()
     told = {canonicalize_name(name) for name in re.findall(r"^\| `([^`\[]+)[^`]*` \|", text, re.M)}
     assert told == {package for name in FILES for package in _direct(name)}
+
+
+def test_what_the_server_imports_it_names_itself():
+    listed = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["dependencies"]
+    library = {canonicalize_name(Requirement(line).name) for line in listed}
+    assert _imported() == _direct("requirements.txt") == library
