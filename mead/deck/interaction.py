@@ -2,14 +2,19 @@
 
 Text is collected here and the channel told once that there is some, so that a model which answers
 quickly fills no mailbox.  A channel that has ended shows nothing more and allows nothing.
+
+What no event can hold, text that is not Unicode, raises here: in the turn's task, so that it fails
+that turn alone.
 """
 
 import logging
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 from mead.actors.actor import ActorRef
 from mead.actors.exits import ActorDied, MailboxFull
+from mead.deck.excerpt import arguments_shown, text_shown
 from mead.deck.messages import AskerGone, Authorize, CallFinished, Choose, Grew, Routed
 from mead.protocols import CallStatus, ToolUse
 from mead.turn import TurnFacts
@@ -37,17 +42,21 @@ class DeckInteraction:
         self._tell(Routed(self._turn_id, facts))
 
     def text_delta(self, text: str) -> None:
+        _check(text)
         self._text.append(text)
         if not self._is_told:
             self._is_told = self._tell(Grew(self._turn_id))
 
     def authorize(self, use: ToolUse, cancel: Callable[[], None]) -> bool:
-        return self._ask(Authorize(self._turn_id, use, cancel)) is True
+        _check(use.call_id, use.server, use.tool, use.name)
+        shown = replace(use, arguments=arguments_shown(use.arguments))
+        return self._ask(Authorize(self._turn_id, shown, cancel)) is True
 
     def call_finished(self, call_id: str, status: CallStatus, summary: str) -> None:
-        self._tell(CallFinished(self._turn_id, call_id, status, summary))
+        self._tell(CallFinished(self._turn_id, call_id, status, text_shown(summary)))
 
     def choose(self, prompt: str, options: tuple[str, ...]) -> str | None:
+        _check(prompt, *options)
         answer = self._ask(Choose(self._turn_id, prompt, options))
         return answer if answer in options else None
 
@@ -68,3 +77,9 @@ class DeckInteraction:
             log.warning("a channel does not keep up with its turn")
             return False
         return True
+
+
+def _check(*texts: str) -> None:
+    """Raises UnicodeEncodeError or AttributeError for what is no text or not Unicode."""
+    for text in texts:
+        text.encode()

@@ -87,7 +87,7 @@ class Grew(NamedTuple):
 
 
 class Authorize(NamedTuple):
-    """A call: whether a tool call may run."""
+    """A call: whether a tool call may run.  The arguments of `use` are cut already."""
 
     turn_id: str
     use: ToolUse
@@ -109,7 +109,7 @@ class AskerGone(NamedTuple):
 
 
 class CallFinished(NamedTuple):
-    """A cast."""
+    """A cast.  `summary` is cut already."""
 
     turn_id: str
     call_id: str

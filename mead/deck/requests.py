@@ -16,7 +16,6 @@ from mead.deck import builders
 from mead.deck.endings import close_request, close_requests
 from mead.deck.entries import Request
 from mead.deck.events import NewEvent
-from mead.deck.excerpt import arguments_shown
 from mead.deck.frames import ExtendRequest, FrameFault, RespondChoice, RespondPermission
 from mead.deck.messages import AskerGone, Authorize, Choose, Expire
 from mead.deck.recorder import Recorder
@@ -89,10 +88,9 @@ class Requests:
             use.name,
             is_remembered=use.name in state.remembered,
         )
-        shown = arguments_shown(use.arguments)
-        request = builders.permission_requested(asked.turn_id, use, shown, self._expiry())
+        request = builders.permission_requested(asked.turn_id, use, use.arguments, self._expiry())
         request_id: str = request.payload["request_id"]
-        events = [builders.tool_call_started(asked.turn_id, use, shown), request]
+        events = [builders.tool_call_started(asked.turn_id, use, use.arguments), request]
         if ruling.verdict != "ask":
             events.append(_ruled(request_id, ruling))
         self._recorder.record(events)

@@ -15,7 +15,6 @@ from mead.deck import builders
 from mead.deck.endings import close_turn
 from mead.deck.entries import Prompt
 from mead.deck.events import CancelReason, NewEvent
-from mead.deck.excerpt import text_shown
 from mead.deck.live_turn import LiveTurn
 from mead.deck.messages import (
     Authorize,
@@ -195,7 +194,7 @@ class Turns:
         self._recorder.record(
             [
                 builders.tool_call_finished(
-                    message.turn_id, message.call_id, message.status, text_shown(message.summary)
+                    message.turn_id, message.call_id, message.status, message.summary
                 )
             ]
         )

@@ -6,7 +6,7 @@ from gevent.event import Event
 from mead.deck.fold import KNOWN_PROMPTS
 from mead.errors import SessionNotFound
 from mead.ids import new_turn_id
-from mead.protocols import ModelRequest
+from mead.protocols import ModelRequest, ToolUse
 from tests.deck.conftest import opened
 from tests.deck.device import text_of
 
@@ -114,6 +114,48 @@ def test_a_turn_that_takes_too_long_fails_as_timeout(make_mead, devices):
     device = devices.at(*opened(make_mead(script, runtime={"turn_timeout_ms": 30}))).come()
     device.ask("hi")
     assert device.of("turn.failed")[0]["reason"] == "timeout"
+
+
+HALF = "half of a pair: \ud83d"
+
+
+class Garbage:
+    """A handler that shows what cannot be sent, in the way that its prompt names."""
+
+    def handle_turn(self, history, text, context):
+        act = getattr(self, text, None)
+        return text if act is None else act(context) or text
+
+    def half_a_character(self, context):
+        context.text_delta(HALF)
+
+    def no_text(self, context):
+        context.text_delta(7)
+
+    def a_question(self, context):
+        with context.clock.paused():
+            context.interaction.choose("Which?", ("tea", HALF))
+
+    def a_summary(self, context):
+        context.interaction.call_finished(new_turn_id(), "ok", 7)
+
+    def arguments(self, context):
+        use = ToolUse(
+            call_id=new_turn_id(), server="a", tool="b", name="a__b", kind="read", arguments=7
+        )
+        context.interaction.authorize(use, lambda: None)
+
+
+@pytest.mark.parametrize(
+    "way", [name for name in vars(Garbage) if not name.startswith(("_", "handle"))]
+)
+def test_what_cannot_be_sent_fails_its_turn_and_not_the_conversations_deck(make_mead, devices, way):
+    mead = make_mead()
+    device = devices.at(mead, mead.start_session(handler=Garbage())).come()
+    device.ask(way, "m1")
+    assert device.of("turn.failed")[0]["reason"] == "handler_crashed"
+    assert device.ask("and on", "m2") == "and on"
+    assert device.socket.closed is None
 
 
 # -- the queue -------------------------------------------------------------------------------------
