@@ -17,7 +17,7 @@ export PYRIGHT_PYTHON_IGNORE_WARNINGS := 1
 MAKEFLAGS += --no-print-directory
 
 .DEFAULT_GOAL := help
-.PHONY: help run test check lint type fmt install e2e stress cover bench docs vendor clean
+.PHONY: help run test check lint type fmt install e2e stress cover bench soak docs vendor clean
 
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z0-9]+:.*## / { printf "%-10s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -59,6 +59,9 @@ cover: install ## the tests with branch coverage
 
 bench: install ## the benchmarks, each with its figures and targets
 	@for each in benchmarks/bench_*.py; do $(BIN)/python -m benchmarks.$$(basename $$each .py) || exit 1; done
+
+soak: install ## an hour of moderate load, in which nothing may grow (SOAK_SECONDS=180 for less)
+	@$(BIN)/python -m benchmarks.soak
 
 docs: $(DEV) ## docs/cli.md, made from the commands
 	@$(BIN)/python -m mead.cli.reference > docs/cli.md
