@@ -9,6 +9,8 @@ subclasses only; `mead.deck.refusals.STATUS` has their HTTP status.  Source: SPE
 """
 
 from collections.abc import Callable, Mapping
+from contextlib import suppress
+from itertools import chain
 from typing import Any, Final, cast, get_args
 
 from mead.actors.actor import ActorRef
@@ -68,7 +70,8 @@ class Deck:
         self._find_session = find_session
         self._describe = describe
         self.logins = Logins(None) if logins is None else logins
-        self._sockets: set[FrameSocket] = set()
+        self._sockets: dict[str, set[FrameSocket]] = {}
+        """The open sockets of each conversation, also before they resume."""
         self._is_draining = False
         self._tasks = TaskSupervisor("deck")
         self._around = Surroundings(
@@ -147,11 +150,14 @@ class Deck:
 
     def serve(self, socket: FrameSocket, session_id: str) -> None:
         """A device's whole stay: what the WebSocket's view does.  Blocks on: the client."""
-        self._sockets.add(socket)
+        sockets = self._sockets.setdefault(session_id, set())
+        sockets.add(socket)
         try:
             DeckSocket(socket, session_id, self._channels, self._around).run()
         finally:
-            self._sockets.discard(socket)
+            sockets.discard(socket)
+            if not sockets:
+                self._sockets.pop(session_id, None)
 
     # -- who may come ------------------------------------------------------------------------------
 
@@ -168,8 +174,8 @@ class Deck:
         token stay out.  Raises PersistenceError.  Blocks on: disk.
         """
         count = self.logins.revoke()
-        self._ask_tickets(Void())
-        for socket in tuple(self._sockets):
+        self._ask_tickets(Void(None))
+        for socket in tuple(chain.from_iterable(self._sockets.values())):
             socket.close(*RESTART)
         return count
 
@@ -235,12 +241,20 @@ class Deck:
         return channel is not None and _ask(channel, CancelQueued(turn_id)) is True
 
     def is_attached(self, session_id: str) -> bool:
-        """Whether a device has that conversation open, or a turn runs or waits there."""
+        """Whether a device is there or has a ticket for it, or a turn runs or waits there."""
         channels = self._running_channels
-        return channels is not None and channels.is_attached(session_id)
+        if channels is None:
+            return False
+        is_expected = session_id in self._sockets or self._tickets.is_held(session_id)
+        return is_expected or channels.is_attached(session_id)
 
     def deleting(self, session_id: str) -> None:
-        """The conversation is about to be stopped and its files removed."""
+        """The conversation is about to be stopped and its files removed.
+
+        Tickets for it are worthless: one would begin it anew under its id.  Blocks on: tickets.
+        """
+        with suppress(SessionStopped):
+            self._ask_tickets(Void(session_id))
         if (channels := self._running_channels) is not None:
             channels.deleting(session_id)
         self._around.titles.forget(session_id)

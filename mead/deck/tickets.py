@@ -38,7 +38,9 @@ class Redeem(NamedTuple):
 
 
 class Void(NamedTuple):
-    """A call: no ticket that was issued so far is good any more."""
+    """A call: no ticket issued so far for that conversation, None for any, is good any more."""
+
+    session_id: str | None
 
 
 class _Expire(NamedTuple):
@@ -96,7 +98,7 @@ class Tickets(Actor):
 
     def on_stop(self, exit_: Exit) -> None:
         del exit_
-        self._void()
+        self._void(None)
 
     def handle_call(self, message: Any, reply: Reply) -> Any:
         del reply
@@ -105,7 +107,7 @@ class Tickets(Actor):
         if isinstance(message, Redeem):
             return self._redeem(message.value)
         if isinstance(message, Void):
-            return self._void()
+            return self._void(message.session_id)
         raise TypeError(f"{self.name} does not take {type(message).__name__}")
 
     def handle_cast(self, message: Any) -> None:
@@ -138,10 +140,11 @@ class Tickets(Actor):
         place, held.place = held.place, None
         return Claim(session_id, held.is_new, place)
 
-    def _void(self) -> None:
-        for value in list(self._sessions):
-            self._timers.pop(value).cancel()
-            self._let_go(value)
+    def _void(self, session_id: str | None) -> None:
+        for value, each in list(self._sessions.items()):
+            if session_id in (None, each):
+                self._timers.pop(value).cancel()
+                self._let_go(value)
 
     def _let_go(self, value: str) -> None:
         _, held = self._take(value)

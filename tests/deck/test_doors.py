@@ -8,17 +8,20 @@ from gevent.event import Event
 
 from mead.actors.tasks import TaskSupervisor
 from mead.deck.messages import Door
+from mead.deck.refusals import TicketRefused
 from mead.errors import (
     Busy,
     InvalidInput,
     SessionNotFound,
     SessionStopped,
+    TooManySessions,
     TurnCancelled,
     TurnFailed,
 )
 from mead.ids import new_turn_id
 from tests.deck.conftest import opened
 from tests.deck.test_permissions import calling
+from tests.helpers.waiting import eventually
 
 CALLERS = TaskSupervisor("callers")
 
@@ -248,6 +251,19 @@ def test_a_deleted_conversation_leaves_no_file(make_mead, devices, tmp_path):
         mead.deck().issue_ticket(session_id)
 
 
+def test_no_ticket_revives_a_deleted_conversation(make_mead, tmp_path):
+    mead = make_mead(directory=tmp_path, runtime={"maximum_sessions": 1})
+    first = mead.deck().issue_ticket()
+    other = mead.deck().issue_ticket(first.session_id)
+    mead.deck().redeem(first.ticket)
+    mead.delete_session(first.session_id)
+    with pytest.raises(SessionNotFound):
+        mead.deck().issue_ticket(first.session_id)
+    with pytest.raises(TicketRefused):
+        mead.deck().redeem(other.ticket)
+    assert mead.start_session(), "no place is held for it any more"
+
+
 def test_a_stop_followed_at_once_by_a_ticket_finds_everything(make_mead, devices, tmp_path):
     mead, session_id = opened(make_mead(directory=tmp_path))
     device = devices.at(mead, session_id)
@@ -270,6 +286,23 @@ def test_an_attached_conversation_is_not_stopped_to_make_room(make_mead, devices
     newest = mead.start_session()
     running = {entry.session_id: entry.running for entry in mead.list_sessions()}
     assert running == {attached: True, idle: False, newest: True}
+    assert device.ask("still here") == "Hello"
+
+
+def test_a_conversation_that_a_ticket_was_given_for_is_not_stopped_to_make_room(
+    make_mead, devices, tmp_path
+):
+    """Neither before the ticket is used nor before its socket has resumed."""
+    mead = make_mead(directory=tmp_path, runtime={"maximum_sessions": 1})
+    session_id = mead.start_session()
+    ticket = mead.deck().issue_ticket(session_id)
+    with pytest.raises(TooManySessions):
+        mead.start_session()
+    device = devices.at(mead, mead.deck().redeem(ticket.ticket)).connect()
+    eventually(lambda: mead.deck().is_attached(session_id))
+    with pytest.raises(TooManySessions):
+        mead.start_session()
+    device.resume()
     assert device.ask("still here") == "Hello"
 
 
