@@ -17,6 +17,7 @@ seen what is lost.
 import logging
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
+from itertools import chain
 from pathlib import Path
 from typing import Final, Self
 
@@ -72,6 +73,8 @@ class FileEventLog:
         self._generation = 0
         """Counts the files that this log has had: a compaction makes a new one."""
         self._index = EventIndex()
+        self._is_moving = False
+        """Whether a compaction is under way: which file has the log's name is not known then."""
         self._is_sound = True
 
     @classmethod
@@ -130,13 +133,11 @@ class FileEventLog:
             return
         try:
             first = self._cut(state)
-            before, after = self._records.rewrite(self._rewritten(state, first))
+            before, after = self._move(state, first)
         except (PersistenceError, CorruptHistory) as error:
             log.warning("session %s: event log not compacted: %s", self._session_id, error)
             return
         self._events = state.last_sequence - first + 1
-        self._generation += 1
-        self._index = EventIndex()
         state.forget_before(first)
         log.info(
             "session %s: event log compacted, %d bytes before, %d after",
@@ -157,8 +158,22 @@ class FileEventLog:
     # -- inside ------------------------------------------------------------------------------------
 
     def _place(self, sequence: int) -> Place:
-        reader = self._files.reader(self._session_id, self._index.before(sequence))
-        return reader, self._index, self._generation
+        index = EventIndex() if self._is_moving else self._index
+        reader = self._files.reader(self._session_id, index.before(sequence))
+        return reader, index, self._generation
+
+    def _move(self, state: DeckState, first: int) -> tuple[int, int]:
+        """Put the events from `first` on into a new file.  Raises as `RecordLog.rewrite`."""
+        here = self._place(first)
+        kept = _drained(FileEventReader(lambda _: here, first - 1), state.last_sequence)
+        self._is_moving = True
+        try:
+            return self._records.rewrite(chain((self._head(state, first),), kept))
+        finally:
+            # Also where it failed: the old file may be gone even so.
+            self._is_moving = False
+            self._index = EventIndex()
+            self._generation += 1
 
     def _cut(self, state: DeckState) -> int:
         """The prompt.accepted before which the log is cut.  Raises as an EventReader."""
@@ -173,20 +188,12 @@ class FileEventLog:
     def _sizes(self, sequences: Sequence[int], state: DeckState) -> dict[int, int]:
         """The bytes of all events from each of these on."""
         before, size = dict.fromkeys(sequences, 0), 0
-        for sequence, event in enumerate(self._read(sequences[0], state), start=sequences[0]):
+        events = _drained(self.reader(sequences[0] - 1), state.last_sequence)
+        for sequence, event in enumerate(events, start=sequences[0]):
             if sequence in before:
                 before[sequence] = size
             size += len(event)
         return {sequence: size - passed for sequence, passed in before.items()}
-
-    def _read(self, first: int, state: DeckState) -> Iterator[bytes]:
-        """Every event from that one on."""
-        reader = self.reader(first - 1)
-        try:
-            while events := reader.read(state.last_sequence):
-                yield from events
-        finally:
-            reader.close()
 
     def _begin(self, contents: Contents) -> None:
         """Say who writes from here on; before anyone is sent an event, so that a crash shows."""
@@ -218,6 +225,11 @@ class FileEventLog:
         self._index.note(sequence, offset)
         self._files.written(self._records)
 
-    def _rewritten(self, state: DeckState, first: int) -> Iterator[bytes]:
-        yield self._head(state, first)
-        yield from self._read(first, state)
+
+def _drained(reader: FileEventReader, upto: int) -> Iterator[bytes]:
+    """What it gives, up to that sequence; it is closed then."""
+    try:
+        while events := reader.read(upto):
+            yield from events
+    finally:
+        reader.close()

@@ -17,10 +17,13 @@ class FileEventReader:
     """See EventReader.  Reads one file to its end, then goes on in the one after a compaction."""
 
     def __init__(self, place: Callable[[int], Place], after: int) -> None:
-        """`place` finds the event with that sequence, or one before it."""
+        """`place` finds the event with that sequence, or one before it.
+
+        It is asked when that is read: a place in a file that a compaction has replaced is none.
+        """
         self._place = place
         self._next = after + 1
-        self._records, self._index, self._generation = place(self._next)
+        self._found: Place | None = None
         self._ahead: list[bytes] = []
         """Events that were read before they were asked for, the next one first."""
 
@@ -40,16 +43,18 @@ class FileEventReader:
         return ()
 
     def close(self) -> None:
-        self._records.close()
+        if self._found is not None:
+            self._found[0].close()
 
     def _fetch(self) -> bool:
         """Read on until there are events from `_next` on; False at the end of the file."""
-        while found := self._records.read():
+        records, index, _ = self._found = self._found or self._place(self._next)
+        while found := records.read():
             for offset, record in found:
                 sequence = record.get("sequence")
                 if sequence is None:
                     continue
-                self._index.note(sequence, offset)
+                index.note(sequence, offset)
                 if sequence >= self._next:
                     if not self._ahead and sequence > self._next:
                         raise Overtaken
@@ -60,8 +65,9 @@ class FileEventReader:
 
     def _change_file(self) -> None:
         """What was asked for is in the file that a compaction made."""
-        self._records.close()
-        generation = self._generation
-        self._records, self._index, self._generation = self._place(self._next)
-        if self._generation == generation:
+        before, self._found = self._found, self._place(self._next)
+        if before is None:
+            return
+        before[0].close()
+        if before[2] == self._found[2]:
             raise CorruptHistory("the event log ends before its last event")

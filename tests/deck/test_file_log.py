@@ -4,6 +4,7 @@ import os
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
+import gevent
 import orjson
 import pytest
 from hypothesis import given, settings
@@ -20,6 +21,8 @@ from mead.storage.event_files import EventFiles
 from mead.storage.syncer import Syncer
 from mead.storage.turn_log import WritePolicy
 from tests.deck.story import Story, numbered, shape
+from tests.helpers.waiting import eventually
+from tests.storage.gate import Gate
 
 BIG = 10_000
 MIB = 1_048_576
@@ -58,6 +61,11 @@ def write(log, state, events, *, sync=False) -> None:
         log.append([event], sync=sync)
         apply(state, event)
         log.compact(state)
+
+
+def write_while(condition, log, state, story) -> None:
+    while condition():
+        write(log, state, story.events(1))
 
 
 def replayed(log, state, after=0) -> list[int]:
@@ -144,6 +152,43 @@ def test_a_reader_goes_on_over_a_compaction_without_a_gap(files):
     assert [orjson.loads(each)["sequence"] for each in found] == list(
         range(first, state.last_sequence + 1)
     )
+
+
+class SlowDirectory(RealDisk):
+    """Its directories take as long to sync as `meanwhile` does."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.gate: Gate | None = None
+
+    def sync_directory(self, directory) -> None:
+        if self.gate is not None:
+            assert self.gate.wait()
+        super().sync_directory(directory)
+
+
+def test_a_reader_that_comes_while_a_compaction_changes_the_file_reads_what_it_lacks(tmp_path):
+    disk = SlowDirectory()
+    files, session_id, story = files_in(disk, tmp_path), new_session_id(), Story(8)
+    with opened(files, session_id, limit=500) as (log, state):
+        write_while(lambda: state.last_sequence < 450, log, state, story)
+        path = tmp_path / f"{session_id}.events"
+        after, old = state.last_sequence - 50, path.stat().st_ino
+        early = log.reader(after)
+        disk.gate = Gate()
+        writing = gevent.spawn(write_while, lambda: state.first_sequence == 1, log, state, story)
+        eventually(lambda: path.stat().st_ino != old)
+        late = log.reader(after)
+        for reader in (early, late):
+            found = reader.read(state.last_sequence)
+            assert sequence_of(found[0]) == after + 1
+        disk.gate.set()
+        writing.join()
+        for reader in (early, late):
+            drain(reader, state)
+            assert reader.position == state.last_sequence
+            reader.close()
+    disk.close()
 
 
 def test_a_reader_that_is_overtaken_is_told_so(files):
