@@ -196,6 +196,7 @@ class Channel(Actor):
                 durable=events.durable,
                 title=self._around.titles.get(self._session_id),
             ),
+            counts=False,
         )
         recorder.feeds.append(feed)
         self._watch_idleness()

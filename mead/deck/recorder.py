@@ -54,6 +54,8 @@ class Recorder:
             feed.push(frame, event.sequence)
 
 
-def tell(socket: FrameSocket, type_: str, payload: Mapping[str, object]) -> None:
-    """Send one socket a message that is in no log."""
-    socket.send(socket.encode_text(told(type_, iso_now(), payload)))
+def tell(
+    socket: FrameSocket, type_: str, payload: Mapping[str, object], *, counts: bool = True
+) -> None:
+    """Send one socket a message that is in no log.  `counts`: see FrameSocket.send."""
+    socket.send(socket.encode_text(told(type_, iso_now(), payload)), counts=counts)

@@ -54,11 +54,11 @@ class FrameSocket(Protocol):
         """
         ...
 
-    def send(self, frame: bytes) -> bool:
+    def send(self, frame: bytes, *, counts: bool = True) -> bool:
         """Put a frame into the socket's queue; False when it is closed.
 
         A queue that would hold more than its limits closes the socket with 1013 instead, and the
-        client resumes.  Blocks on: nothing.
+        client resumes; a frame that does not count is no part of that.  Blocks on: nothing.
         """
         ...
 

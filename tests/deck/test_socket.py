@@ -4,6 +4,7 @@ import gevent
 import pytest
 from gevent.event import Event
 
+from mead.actors.tasks import TaskSupervisor
 from mead.deck.event_log import Limits
 from mead.deck.feed import Feed
 from mead.deck.fold import apply
@@ -14,6 +15,7 @@ from mead.deck.socket import DeckSocket
 from mead.deck.state import DeckState
 from tests.deck.conftest import opened
 from tests.deck.story import Story, numbered
+from tests.helpers.waiting import eventually
 
 UUID = "11111111-1111-4111-8111-111111111111"
 
@@ -186,6 +188,30 @@ def test_a_long_replay_to_a_slow_client_is_not_cut(make_mead, devices):
     slow.hear_all(writer.last_sequence)
     assert slow.events == writer.events
     assert slow.socket.closed is None
+
+
+def test_a_snapshot_of_any_size_leaves_the_queue_of_live_events_free(make_mead, devices):
+    go, callers = Event(), TaskSupervisor("callers")
+    mead, session_id = opened(make_mead(lambda request: "x" if go.wait(5) else ""))
+    device = devices.at(mead, session_id).come()
+    device.send("runs")
+    device.hear("turn.started")
+    for _ in range(6):
+        callers.start(lambda: mead.submit(session_id, "é" * 100_000))
+        device.hear("prompt.accepted")
+    late = devices.at(mead, session_id, "late").connect()
+    late.socket.stop_reading()
+    late.say("session.resume", last_sequence=device.last_sequence)
+    eventually(lambda: late.socket._sent)
+    for level in ("read_only", "allow_all"):
+        device.say("policy.set", level=level)
+        device.hear("policy.updated")
+    assert late.socket.closed is None
+    late.socket._reads = True
+    assert len(late.hear("session.snapshot")["payload"]["queue"]) == 6
+    assert [late.hear()["payload"]["level"] for _ in range(2)] == ["read_only", "allow_all"]
+    go.set()
+    callers.stop()
 
 
 # -- heartbeat and silence -------------------------------------------------------------------------

@@ -330,6 +330,18 @@ def test_a_large_replay_leaves_all_of_the_queue_free(rig):
     assert rig.client.receive() == Got(TEXT, b"r" * 3 * QUEUE_BYTES)
 
 
+def test_a_frame_that_does_not_count_leaves_all_of_the_queue_free(rig):
+    rig.run(rig.drain)
+    assert rig.socket.send(encode_text(b"before"))
+    assert rig.socket.send(encode_text(b"s" * 3 * QUEUE_BYTES), counts=False)
+    rig.wait_until_it_waits()
+    live = encode_text(b"l" * 100_000)
+    assert all(rig.socket.send(live) for _ in range(10))
+    assert not rig.socket.send(live)
+    assert rig.client.receive() == Got(TEXT, b"before")
+    assert rig.client.receive() == Got(TEXT, b"s" * 3 * QUEUE_BYTES)
+
+
 def test_what_is_given_while_a_writer_ends_is_sent(rig):
     rig.run(rig.drain)
     for _ in range(20):

@@ -154,10 +154,10 @@ class WebSocket:
 
     # -- sending -----------------------------------------------------------------------------------
 
-    def send(self, frame: bytes) -> bool:
+    def send(self, frame: bytes, *, counts: bool = True) -> bool:
         if self._closed is not None:
             return False
-        if self._outgoing.offer(frame):
+        if self._outgoing.offer(frame, counts=counts):
             return True
         self._end(Closed(SLOW, "too slow"), answered=True, drop=True)
         return False

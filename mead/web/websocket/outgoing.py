@@ -91,11 +91,14 @@ class Outgoing:
 
     # -- giving frames -----------------------------------------------------------------------------
 
-    def offer(self, frame: bytes) -> bool:
-        """Queue a frame; False when the queue would hold too much.  One alone may be larger."""
-        if self.pending_bytes and self._is_full(len(frame)):
+    def offer(self, frame: bytes, *, counts: bool = True) -> bool:
+        """Queue a frame; False when the queue would hold too much.
+
+        One alone may be larger, and one that does not count is always taken.
+        """
+        if counts and self.pending_bytes and self._is_full(len(frame)):
             return False
-        if self._append(frame):
+        if self._append(frame) if counts else self._append_extra(frame):
             self._schedule()
         return True
 
