@@ -86,6 +86,8 @@ class DeckClient:
         self._socket: ClientConnection | None = None
         self._unacknowledged: dict[str, Message] = {}
         self._silence_s = HTTP_TIMEOUT_S
+        self._pause_s = 0.0
+        """How long to wait before rejoining; it grows until a connection brings something."""
         self.session_id = session_id
         self.device_id = device_id
         self.snapshot: Message = {}
@@ -206,6 +208,7 @@ class DeckClient:
         while True:
             left_s = None if limit is None else max(0.0, limit - time.monotonic())
             message = self._next(left_s)
+            self._pause_s = 0.0
             if self._is_new(message):
                 return message
 
@@ -223,8 +226,10 @@ class DeckClient:
                 yield {"type": "session.snapshot", "payload": self._rejoin()}
 
     def _rejoin(self) -> Message:
-        pause_s = FIRST_PAUSE_S
         while True:
+            if self._pause_s:
+                time.sleep(self._pause_s * (0.5 + secrets.randbelow(1000) / 1000))
+            self._pause_s = min(max(FIRST_PAUSE_S, 2 * self._pause_s), LONGEST_PAUSE_S)
             try:
                 return self.connect()
             except DeckRefused as refused:
@@ -232,8 +237,6 @@ class DeckClient:
                     raise
             except (DeckClosed, OSError, TimeoutError):
                 pass
-            time.sleep(pause_s * (0.5 + secrets.randbelow(1000) / 1000))
-            pause_s = min(2 * pause_s, LONGEST_PAUSE_S)
 
     def _next(self, timeout_s: float | None) -> Message:
         if self._socket is None:
