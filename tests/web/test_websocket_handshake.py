@@ -94,4 +94,4 @@ def test_a_server_that_leaves_or_gives_no_connection_takes_none():
     connections.drain()
     with pytest.raises(UpgradeRefused) as refused:
         engine.check(GOOD)
-    assert refused.value.status == 503
+    assert (refused.value.status, refused.value.code) == (503, "draining")

@@ -65,7 +65,7 @@ class WebSocketEngine:
 
     def _answer(self, environ: Mapping[str, Any]) -> bytes:
         if self._connections.draining:
-            raise UpgradeRefused(503, "unavailable", {"Retry-After": "1"})
+            raise UpgradeRefused(503, "draining", {"Retry-After": "1"})
         return answer(environ, self._subprotocols)
 
     @contextmanager
