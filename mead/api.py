@@ -106,7 +106,8 @@ class Mead(Runtime):
         id of the caller's choice, a UUID version 4.  `origin`: the door, as devices are told.
 
         Where a device has the conversation open, a turn without an interaction of its own is shown
-        there, and the person there is asked before its tool calls.
+        there, and the person there is asked before its tool calls.  One with an interaction of its
+        own is shown there once it has ended.
         Raises InvalidInput, InvalidRoute, InvalidInteraction, SessionNotFound, Busy,
         PersistenceError (all before anything is recorded), TurnFailed, TurnTimeout, TurnCancelled,
         SessionStopped, SessionCrashed.  Blocks on: the turns before this one and the turn itself.
@@ -131,6 +132,8 @@ class Mead(Runtime):
             receipt: TurnReceipt = ask(lambda: pair.server, pair, message)
         finally:
             pair.activity.submitting -= 1
+            if (deck := self._parts.tree.deck) is not None:
+                deck.made_elsewhere(session_id, message.turn_id, origin)
         return receipt
 
     def cancel_turn(self, session_id: str, turn_id: str | None = None) -> None:

@@ -97,6 +97,7 @@ class Channel(Actor):
             session_id=self._session_id,
             api=around.api,
             tasks=around.tasks,
+            event_log_limit=settings.event_log_limit,
         )
         self._commands = Commands(self._recorder, self._requests, self._turns, settings.queue_limit)
         self._watch_idleness()
@@ -160,6 +161,8 @@ class Channel(Actor):
                 self._turns.start_next()
             case messages.IdleEnd():
                 self._idle_end(message.number)
+            case messages.MadeElsewhere():
+                self._turns.made_elsewhere(message)
             case messages.Deleting():
                 self._deleted = True
             case messages.SessionEnded():

@@ -22,7 +22,7 @@ from mead.deck.channels import ChannelPool, FindSession
 from mead.deck.closing import RESTART
 from mead.deck.listing import rows
 from mead.deck.logins import Logins
-from mead.deck.messages import CancelQueued, Door, Retitle
+from mead.deck.messages import CancelQueued, Door, MadeElsewhere, Retitle
 from mead.deck.refusals import Draining
 from mead.deck.snapshot import limits
 from mead.deck.socket import DeckSocket
@@ -31,7 +31,7 @@ from mead.deck.tickets import Claim, Issue, Redeem, Ticket, Tickets, Void
 from mead.deck.titles import Titles, checked
 from mead.errors import Busy, InvalidInput, SessionCrashed, SessionNotFound, SessionStopped
 from mead.ids import is_uuid4
-from mead.protocols import SessionAPI, TurnReceipt
+from mead.protocols import Origin, SessionAPI, TurnReceipt
 from mead.protocols.places import SessionPlaces
 from mead.protocols.sockets import FrameSocket
 from mead.storage.event_files import EventFiles
@@ -239,6 +239,16 @@ class Deck:
         """Take a turn out of a channel's queue; whether it was there."""
         channel = self._running_channel(session_id)
         return channel is not None and _ask(channel, CancelQueued(turn_id)) is True
+
+    def made_elsewhere(self, session_id: str, turn_id: str, origin: Origin) -> None:
+        """A turn has ended; where its conversation's channel does not know it, it shows it now.
+
+        Blocks on: nothing.
+        """
+        channel = self._running_channel(session_id)
+        if channel is not None:
+            with suppress(MailboxFull):  # the next channel finds it in the history
+                channel.cast(MadeElsewhere(turn_id, origin))
 
     def is_attached(self, session_id: str) -> bool:
         """Whether a device is there or has a ticket for it, or a turn runs or waits there."""

@@ -63,6 +63,13 @@ class CancelQueued(NamedTuple):
     turn_id: str
 
 
+class MadeElsewhere(NamedTuple):
+    """A cast: a turn has ended, or was refused, that may not have come through this channel."""
+
+    turn_id: str
+    origin: Origin
+
+
 class Retitle(NamedTuple):
     """A call: the conversation was named."""
 

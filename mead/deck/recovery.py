@@ -7,6 +7,7 @@ Source: SPEC section 8, "Recovery".
 
 from collections.abc import Mapping, Sequence
 from datetime import datetime, timedelta
+from types import MappingProxyType
 from typing import Final
 
 from mead.deck import builders
@@ -16,6 +17,7 @@ from mead.deck.events import NewEvent
 from mead.deck.fold import KNOWN_PROMPTS
 from mead.deck.state import DeckState
 from mead.ids import new_uuid
+from mead.protocols import Origin
 from mead.turn import Turn, TurnStatus, iso_ms
 
 STALE_AFTER: Final = timedelta(hours=1)
@@ -33,7 +35,7 @@ def recover(
     events: list[NewEvent] = []
     if state.turn is not None:
         events += close_turn(state, closed.get(state.turn.prompt.turn_id))
-    events += _made_elsewhere(state, history, event_log_limit)
+    events += made_elsewhere(state, history, event_log_limit)
     for prompt in state.queue.values():
         events += _waiting(prompt, closed, now)
     return events
@@ -48,34 +50,54 @@ def _waiting(prompt: Prompt, closed: Mapping[str, Turn], now: datetime) -> list[
     return []
 
 
-def _made_elsewhere(
-    state: DeckState, history: Sequence[Turn], event_log_limit: int
+def made_elsewhere(
+    state: DeckState,
+    history: Sequence[Turn],
+    event_log_limit: int,
+    origins: Mapping[str, Origin] = MappingProxyType({}),
 ) -> list[NewEvent]:
-    """The newest stored turns that came after the last one that the log knows."""
-    known = {known.turn_id for known in state.known.values()}
-    logged_until = _logged_until(state)
-    newer: list[Turn] = []
-    for turn in reversed(history):
-        if turn.id in known or (logged_until is not None and turn.started_at <= logged_until):
-            break
-        if len(newer) * EVENTS_OF_A_TURN >= event_log_limit:
-            break
-        if turn.status is not TurnStatus.RUNNING:
-            newer.append(turn)
+    """Every closed turn that the log does not know and that is newer than the first it knows.
+
+    Of a log that knows none the newest.  `origins`: the doors, by turn_id, of turns that are known
+    to be missing.
+    """
     events: list[NewEvent] = []
-    for turn in reversed(newer):
+    for turn in _unknown(state, history, origins)[-_ceiling(event_log_limit, EVENTS_OF_A_TURN) :]:
         events.append(
             builders.prompt_accepted(
                 client_message_id=new_uuid(),
                 turn_id=turn.id,
                 text=turn.input,
                 route=None,
-                origin="api",
+                origin=origins.get(turn.id, "api"),
                 at=iso_ms(turn.started_at),
             )
         )
         events += whole(turn)
     return events
+
+
+def _unknown(
+    state: DeckState, history: Sequence[Turn], origins: Mapping[str, Origin]
+) -> list[Turn]:
+    known = {known.turn_id for known in state.known.values()}
+    logged_until = _logged_until(state)
+    first = next((place for place, turn in enumerate(history) if turn.id in known), 0)
+
+    def is_newer(place: int, turn: Turn) -> bool:
+        return place >= first and (logged_until is None or turn.started_at > logged_until)
+
+    return [
+        turn
+        for place, turn in enumerate(history)
+        if turn.id not in known
+        and turn.status is not TurnStatus.RUNNING
+        and (turn.id in origins or is_newer(place, turn))
+    ]
+
+
+def _ceiling(number: int, divisor: int) -> int:
+    return -(-number // divisor)
 
 
 def _logged_until(state: DeckState) -> datetime | None:

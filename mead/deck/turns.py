@@ -21,15 +21,17 @@ from mead.deck.messages import (
     CallFinished,
     Choose,
     Door,
+    MadeElsewhere,
     Played,
     Routed,
     TurnEnded,
 )
 from mead.deck.play import cancel, play
 from mead.deck.recorder import Recorder
+from mead.deck.recovery import made_elsewhere
 from mead.deck.requests import Requests
 from mead.errors import MeadError, SessionCrashed, SessionStopped, TurnCancelled, TurnError
-from mead.protocols import SessionAPI, TurnReceipt
+from mead.protocols import Origin, SessionAPI, TurnReceipt
 
 log = logging.getLogger(__name__)
 
@@ -53,6 +55,7 @@ class Turns:
         session_id: str,
         api: SessionAPI,
         tasks: TaskSupervisor,
+        event_log_limit: int,
     ) -> None:
         self._channel = channel
         self._recorder = recorder
@@ -60,7 +63,10 @@ class Turns:
         self._session_id = session_id
         self._api = api
         self._tasks = tasks
+        self._event_log_limit = event_log_limit
         self._guests: dict[str, _Guest] = {}
+        self._elsewhere: dict[str, Origin] = {}
+        """The doors of turns that ended and are not shown yet."""
         self._running: LiveTurn | None = None
         self.is_closed = False
         """Whether no turn is started any more."""
@@ -213,6 +219,26 @@ class Turns:
         if self.runs(message.turn_id) is not None:
             self._recorder.record([builders.turn_routed(message.turn_id, message.facts)])
 
+    # -- turns that went another way ---------------------------------------------------------------
+
+    def made_elsewhere(self, message: MadeElsewhere) -> None:
+        """Show a turn that did not come through the channel; behind the one that runs."""
+        if self._recorder.state.known_turn(message.turn_id) is None:
+            self._elsewhere[message.turn_id] = message.origin
+            if not self.is_running:
+                self._catch_up()
+
+    def _catch_up(self) -> None:
+        origins, self._elsewhere = self._elsewhere, {}
+        if not origins:
+            return
+        try:
+            history = self._api.history(self._session_id)
+        except MeadError:  # the conversation ends; the next channel finds them
+            return
+        state, limit = self._recorder.state, self._event_log_limit
+        self._recorder.record(made_elsewhere(state, history, limit, origins))
+
     # -- its end -----------------------------------------------------------------------------------
 
     def end(self, turn_id: str, outcome: Outcome[Played]) -> None:
@@ -240,6 +266,7 @@ class Turns:
         )
         self._requests.release_all()
         self._answer(turn_id, played.result)
+        self._catch_up()
         self.start_next()
 
     def give_up(self) -> None:

@@ -1,6 +1,7 @@
 """One conversation, many doors; stopping, deleting and making room under a deck."""
 
 from collections.abc import Callable
+from contextlib import suppress
 from typing import Any
 
 import pytest
@@ -20,12 +21,14 @@ from mead.errors import (
 )
 from mead.ids import new_turn_id
 from tests.deck.conftest import opened
+from tests.deck.device import text_of
 from tests.deck.test_permissions import calling
 from tests.helpers.waiting import eventually
 
 CALLERS = TaskSupervisor("callers")
 
 WRITE = {"name": "notes__write", "arguments": {}}
+ORDER = {"second": 0, "first": 1, "third": 2}
 
 
 def call(function: Callable[..., Any], *arguments: Any, **options: Any) -> Callable[[], Any]:
@@ -97,12 +100,57 @@ def test_route_and_tools_stay_the_callers(make_mead, devices, tools):
     assert not tools.calls
 
 
-def test_a_turn_with_an_interaction_of_its_own_goes_its_own_way(make_mead, devices):
-    mead, session_id = opened(make_mead())
+def test_a_turn_with_an_interaction_of_its_own_is_shown_once_it_has_ended(
+    make_mead, devices, tools
+):
+    mead, session_id = opened(make_mead(calling(WRITE)))
     device = devices.at(mead, session_id).come()
-    assert mead.submit_turn(session_id, "private", interaction=Nobody()) == "Hello"
-    assert device.ask("hi") == "Hello"
-    assert [each["text"] for each in device.of("prompt.accepted")] == ["hi"]
+    turn = mead.submit(session_id, "mine", interaction=Nobody(), tools="effect", origin="cli").turn
+    assert text_of(device.hear_end()) == turn.output
+    accepted = device.of("prompt.accepted")[0]
+    assert (accepted["turn_id"], accepted["text"], accepted["origin"]) == (turn.id, "mine", "cli")
+    assert not device.of("permission.requested")
+    assert tools.calls
+
+
+@pytest.mark.parametrize("ends", ["completed", "cancelled"])
+def test_a_turn_that_ran_when_the_device_came_is_shown_once_it_has_ended(make_mead, devices, ends):
+    go = Event()
+    mead, session_id = opened(make_mead(lambda request: "to it" if go.wait(5) else ""))
+    submitted = call(mead.submit, session_id, "before you came", origin="mcp")
+    eventually(lambda: mead.history(session_id))
+    device = devices.at(mead, session_id).come()
+    assert device.snapshot["last_sequence"] == 0
+    if ends == "cancelled":
+        mead.cancel_turn(session_id)
+    go.set()
+    device.hear_end()
+    accepted = device.of("prompt.accepted")[0]
+    assert (accepted["text"], accepted["origin"]) == ("before you came", "mcp")
+    assert device.types().count(f"turn.{'failed' if ends == 'cancelled' else ends}") == 1
+    with suppress(TurnCancelled):
+        submitted()
+
+
+def test_a_turn_that_ends_while_the_decks_own_waits_for_it_is_shown_behind_that(make_mead, devices):
+    go = Event()
+    mead, session_id = opened(make_mead(lambda request: request.prompt if go.wait(5) else ""))
+    submitted = call(mead.submit_turn, session_id, "first")
+    eventually(lambda: mead.history(session_id))
+    device = devices.at(mead, session_id).come()
+    device.send("second", "m2")
+    device.send("third", "m3")
+    while len(device.of("prompt.accepted")) < 2:
+        device.hear()
+    go.set()
+    for _ in range(3):
+        device.hear_end()
+    assert [each["turn_id"] for each in device.of("turn.started")] == [
+        turn.id for turn in sorted(mead.history(session_id), key=lambda turn: ORDER[turn.input])
+    ]
+    assert submitted() == "first"
+    again = devices.at(mead, session_id).come()
+    assert again.hear_all(device.last_sequence) == device.events
 
 
 def test_without_a_device_nothing_changes(make_mead):

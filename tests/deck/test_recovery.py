@@ -130,6 +130,20 @@ def test_an_ending_that_was_half_written_is_made_whole(turn_id, written):
     assert state.is_idle
 
 
+def test_a_turn_between_two_that_the_log_knows_is_added(turn_id):
+    first, between, last = (stored(new_turn_id(), TurnStatus.COMPLETED, "x") for _ in range(3))
+    unlogged = stored(new_turn_id(), TurnStatus.COMPLETED, "older than the log")
+    events = []
+    for turn in (first, last):
+        events += [accepted(turn.id), *whole(turn)]
+    added, state = missing(events, [unlogged, first, between, last])
+    assert [each.payload["turn_id"] for each in added if each.type == "turn.started"] == [
+        between.id
+    ]
+    assert state.is_idle
+    assert recover(state, [unlogged, first, between, last], utc_now(), 10_000) == []
+
+
 def test_a_prompt_that_never_started_is_left_to_run(turn_id):
     added, state = missing([accepted(turn_id)], [])
     assert added == []
