@@ -1,16 +1,20 @@
 """`flask mead chat --url`: the terminal as one more device of a deck, on any machine."""
 
+import ipaddress
 import signal
 import sys
 import time
 from collections.abc import Callable, Mapping
 from contextlib import suppress
-from typing import Any, Final, TypeVar
+from typing import Any, Final, TypeVar, cast
+from urllib.parse import urlsplit
 
 import click
+import orjson
 import requests
+from urllib3.exceptions import HTTPError
 
-from mead.cli.output import harmless
+from mead.cli.output import harmless, tell
 from mead.cli.terminal import TerminalInteraction, greet, read_line
 from mead.deck.client import DeckClient, DeckClosed, DeckRefused, Message
 from mead.turn import TurnFacts
@@ -20,6 +24,8 @@ Answer = TypeVar("Answer")
 TOKEN_VARIABLE: Final = "MEAD_CHAT_TOKEN"  # noqa: S105 - its name
 CODE_MARK: Final = "#code="
 TIMEOUT_S: Final = 30.0
+ANSWER_BYTES: Final = 65_536
+"""A token is far shorter."""
 POLL_S: Final = 0.2
 """How soon a Ctrl-C is noticed."""
 SILENCE_S: Final = 45.0
@@ -35,6 +41,8 @@ def token_for(url: str, given: str | None) -> tuple[str, str]:
     base = address.rstrip("/").removesuffix("/deck")
     if not base.startswith(("http://", "https://")):
         raise click.UsageError("--url must begin with http:// or https://")
+    if base.startswith("http://") and not _is_here(base):
+        click.secho("warning: without https:// anyone on the way can read this", err=True)
     if code:
         return base, _login(base, code)
     return base, given or click.prompt("deck token", hide_input=True, err=True)
@@ -44,17 +52,32 @@ def _login(base: str, code: str) -> str:
     with requests.Session() as session:
         session.trust_env = False
         try:
-            answer = session.post(
+            with session.post(
                 f"{base}/deck/login",
                 json={"code": code},
+                headers={"Accept-Encoding": "identity"},
                 timeout=TIMEOUT_S,
                 allow_redirects=False,
-            )
-        except requests.RequestException:
+                stream=True,
+            ) as answer:
+                body = cast(bytes, answer.raw.read(ANSWER_BYTES))
+        except (requests.RequestException, HTTPError):
             raise click.ClickException(f"{base} does not answer") from None
     if answer.status_code != requests.codes.ok:
         raise click.ClickException("that link was used already or is too old; ask for another")
-    return str(answer.json()["token"])
+    try:
+        return str(orjson.loads(body)["token"])
+    except (orjson.JSONDecodeError, KeyError, TypeError):
+        raise click.ClickException(f"what {base} answered is none of a Mead") from None
+
+
+def _is_here(base: str) -> bool:
+    """Whether the server is on this machine."""
+    name = urlsplit(base).hostname or ""
+    try:
+        return name == "localhost" or ipaddress.ip_address(name).is_loopback
+    except ValueError:
+        return False
 
 
 def chat_at(base: str, token: str, session: str | None, route: str | None) -> None:
@@ -64,7 +87,7 @@ def chat_at(base: str, token: str, session: str | None, route: str | None) -> No
             greet(str(deck.session_id))
             DeckChat(deck, route).run()
     except DeckRefused as refused:
-        raise click.ClickException(str(refused)) from None
+        raise click.ClickException(harmless(str(refused))) from None
     except (DeckClosed, OSError, requests.RequestException):
         raise click.ClickException(f"{base} does not answer") from None
     click.echo()
@@ -113,7 +136,7 @@ class DeckChat:
             message = self._deck.receive(TIMEOUT_S)
             payload = message["payload"]
             if message["type"] == "prompt.accepted":
-                click.secho(f"\n> {harmless(payload['text'])}", dim=True)
+                tell(f"\n> {payload['text']}", dim=True)
             elif message["type"] == "text.delta":
                 click.echo(harmless(payload["text"]), nl=False)
             else:
@@ -167,7 +190,7 @@ class DeckChat:
         type_, payload = message["type"], message["payload"]
         if payload.get("client_message_id") == message_id:
             if type_ in ("prompt.rejected", "prompt.cancelled"):
-                click.secho(f"{payload['reason']}", err=True)
+                tell(f"{payload['reason']}", err=True)
                 return True
             if type_ == "prompt.accepted":
                 self._own = payload["turn_id"]
@@ -207,14 +230,14 @@ class DeckChat:
         self._person.text_delta(payload["text"])
 
     def _failed(self, payload: Mapping[str, Any]) -> None:
-        click.secho(f"\n{payload['reason']}: {harmless(payload['message'])}", err=True)
+        tell(f"\n{payload['reason']}: {payload['message']}", err=True)
 
     def _call(self, payload: Mapping[str, Any]) -> None:
         name, kind = f"{payload['server']}.{payload['tool']}", payload["class"]
-        click.secho(f"\n[tool] {harmless(name)} ({kind})", dim=True, err=True)
+        tell(f"\n[tool] {name} ({kind})", dim=True, err=True)
 
     def _call_finished(self, payload: Mapping[str, Any]) -> None:
-        click.secho(f"[tool] {payload['status']}", dim=True, err=True)
+        tell(f"[tool] {payload['status']}", dim=True, err=True)
 
     def _permission(self, payload: Mapping[str, Any]) -> None:
         if self._is_decided(payload):

@@ -10,7 +10,7 @@ from typing import Final
 import click
 
 from mead.cli.mcp_commands import connected_to
-from mead.cli.output import json_option, print_json
+from mead.cli.output import harmless_line, json_option, print_json
 from mead.cli.runtime import settings_here
 from mead.config import Settings
 from mead.control.client import ControlClient
@@ -50,7 +50,7 @@ def doctor(as_json: bool) -> None:
     else:
         for check in checks:
             mark = click.style("ok  ", fg="green") if check.ok else click.style("FIX ", fg="red")
-            click.echo(f"{mark} {check.area}: {check.finding}")
+            click.echo(f"{mark} {harmless_line(f'{check.area}: {check.finding}')}")
     if not all(check.ok for check in checks):
         sys.exit(_TROUBLE_EXIT)
 

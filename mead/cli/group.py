@@ -8,6 +8,7 @@ import click
 from flask.cli import ScriptInfo
 
 from mead.actors.green import interrupt_quietly
+from mead.cli.output import tell
 from mead.errors import ConfigurationError, MeadError
 
 CONFIGURATION_EXIT: Final = 2
@@ -30,7 +31,7 @@ class MeadGroup(click.Group):
                 click.echo(fault, err=True)
             sys.exit(CONFIGURATION_EXIT)
         except MeadError as error:
-            click.echo(f"{error.code}: {error.message}", err=True)
+            tell(f"{error.code}: {error.message}", err=True)
             sys.exit(FAILURE_EXIT)
         except BrokenPipeError:
             raise  # click's own affair: `... | head` is no error

@@ -64,6 +64,11 @@ def _visible(char: str) -> str:
     return _escape(ord(char))
 
 
+def tell(text: str, *, dim: bool = False, bold: bool = False, err: bool = False) -> None:
+    """Print a line that names what others chose; it cannot steer the terminal."""
+    click.secho(harmless(text), dim=dim, bold=bold, err=err)
+
+
 def print_json(value: object) -> None:
     """Print it as indented JSON; what could steer a terminal is written as JSON's own escapes."""
     text = orjson.dumps(value, option=orjson.OPT_INDENT_2).decode()

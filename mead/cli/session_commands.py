@@ -1,6 +1,7 @@
 """`flask mead sessions ...`."""
 
 import os
+import sys
 from collections.abc import Generator
 from contextlib import contextmanager
 from dataclasses import asdict
@@ -9,7 +10,7 @@ from typing import Final
 
 import click
 
-from mead.cli.output import harmless, harmless_line, json_option, print_json, print_table
+from mead.cli.output import harmless, harmless_line, json_option, print_json, print_table, tell
 from mead.cli.runtime import Runtime, connected
 from mead.cli.session_ids import whole_id
 from mead.control.client import ControlClient
@@ -117,12 +118,12 @@ def history(session: str, limit: int | None, as_json: bool) -> None:
 
 def _print_turn(turn: Turn) -> None:
     click.secho(f"{iso_ms(turn.started_at)} you", bold=True)
-    click.echo(harmless(turn.input))
+    tell(turn.input)
     facts = turn.facts
     where = ", ".join(part for part in (facts.route, facts.model, facts.host) if part)
-    click.secho(f"mead{f' ({where})' if where else ''}: {turn.status.value}", bold=True)
+    tell(f"mead{f' ({where})' if where else ''}: {turn.status.value}", bold=True)
     error = turn.error
-    click.echo(f"{error.code}: {error.message}" if error else harmless(turn.output or ""))
+    tell(f"{error.code}: {error.message}" if error else turn.output or "")
     click.echo()
 
 
@@ -197,7 +198,7 @@ def export(session: str, format_: ExportFormat, output: Path | None) -> None:
     with _connected_to(session) as (runtime, session_id):
         text = runtime.export_session(session_id, format_)
     if output is None:
-        click.echo(text, nl=False)
+        click.echo(harmless(text) if sys.stdout.isatty() else text, nl=False)
         return
     try:
         handle = os.open(output, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)

@@ -9,7 +9,7 @@ import click
 
 from mead.actors.green import interrupted_here
 from mead.cli.deck_chat import TOKEN_VARIABLE, chat_at, token_for
-from mead.cli.output import harmless, json_option, print_json
+from mead.cli.output import harmless, json_option, print_json, tell
 from mead.cli.runtime import Runtime, connected
 from mead.cli.session_ids import whole_id
 from mead.cli.terminal import TerminalInteraction, greet, read_line
@@ -136,9 +136,9 @@ def _turn(
             runtime.cancel_turn(session_id)
         click.secho("\n[cancelled]", err=True)
     except TurnError as error:
-        click.secho(f"\n{error.turn_code}: {error.message}", err=True)
+        tell(f"\n{error.turn_code}: {error.message}", err=True)
     except (InvalidInput, Busy) as error:
-        click.secho(f"{error.code}: {error.message}", err=True)
+        tell(f"{error.code}: {error.message}", err=True)
     else:
         _finish(receipt, person)
 
@@ -147,4 +147,4 @@ def _finish(receipt: TurnReceipt, person: TerminalInteraction | None) -> None:
     streamed = person is not None and person.streamed
     click.echo("" if streamed else harmless(receipt.output))
     for warning in receipt.turn.facts.warnings:
-        click.secho(f"warning: {warning}", err=True)
+        tell(f"warning: {warning}", err=True)

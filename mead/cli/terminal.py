@@ -9,7 +9,7 @@ from typing import Any, Final
 import click
 
 from mead.actors.green import in_thread
-from mead.cli.output import harmless
+from mead.cli.output import harmless, harmless_line, harmless_lines, tell
 from mead.deck.frames import PermissionAnswer
 from mead.protocols import CallStatus, ToolUse
 from mead.turn import TurnFacts
@@ -21,10 +21,13 @@ _ANSWERS: Final[Mapping[str, PermissionAnswer]] = {
     "always": "allow_always",
 }
 
+_SHOWN_CHARACTERS: Final = 2000
+"""Of the arguments of a tool call."""
+
 
 def greet(session_id: str) -> None:
     """What a talk begins with: which conversation, and how to end an answer and the talk."""
-    click.secho(f"conversation {session_id}", dim=True, err=True)
+    tell(f"conversation {session_id}", dim=True, err=True)
     click.secho("Ctrl-C cancels an answer, Ctrl-D leaves", dim=True, err=True)
 
 
@@ -61,7 +64,7 @@ class TerminalInteraction:
     def routed(self, facts: TurnFacts) -> None:
         """Say where the words go, apart from the answer itself."""
         where = " ".join(part for part in (facts.model, facts.host and f"on {facts.host}") if part)
-        click.secho(f"[{facts.route}] {where}", dim=True, err=True)
+        tell(f"[{facts.route}] {where}", dim=True, err=True)
 
     def text_delta(self, text: str) -> None:
         """See Interaction."""
@@ -72,7 +75,7 @@ class TerminalInteraction:
     def authorize(self, use: ToolUse, cancel: Callable[[], None]) -> bool:
         """See Interaction."""
         del cancel
-        click.secho(f"\n[tool] {use.server}.{use.tool} ({use.kind})", dim=True, err=True)
+        tell(f"\n[tool] {use.server}.{use.tool} ({use.kind})", dim=True, err=True)
         if use.kind == "read" or use.name in self._always:
             return True
         answer = self.permit(use.name, use.arguments)
@@ -84,15 +87,15 @@ class TerminalInteraction:
         """What the person says to a tool call; a no where nobody is there to answer."""
         if not self._asks:
             return "reject_once"
-        click.echo(harmless(json.dumps(dict(arguments), ensure_ascii=False, indent=2)[:2000]))
-        question = f"Let {harmless(name)} run? [y]es, [a]lways, [N]o: "
+        click.echo(_shown(arguments))
+        question = f"Let {harmless_line(name)} run? [y]es, [a]lways, [N]o: "
         answer = (read_line(question) or "").strip().lower()
         return _ANSWERS.get(answer, "reject_once")
 
     def call_finished(self, call_id: str, status: CallStatus, summary: str) -> None:
         """See Interaction."""
         del call_id, summary
-        click.secho(f"[tool] {status}", dim=True, err=True)
+        tell(f"[tool] {status}", dim=True, err=True)
 
     def choose(self, prompt: str, options: tuple[str, ...]) -> str | None:
         """See Interaction."""
@@ -100,9 +103,20 @@ class TerminalInteraction:
             return None
         click.echo(f"\n{harmless(prompt)}")
         for number, option in enumerate(options, 1):
-            click.echo(f"  {number}. {harmless(option)}")
+            click.echo(f"  {number}. {harmless_line(option)}")
         answer = read_line(f"1 to {len(options)}, anything else to skip: ")
         if answer is None or not answer.strip().isdecimal():
             return None
         number = int(answer)
         return options[number - 1] if 1 <= number <= len(options) else None
+
+
+def _shown(arguments: Mapping[str, Any]) -> str:
+    """What a person decides about: nothing of it unseen, and said so where it is cut."""
+    try:
+        text = json.dumps(dict(arguments), ensure_ascii=False, indent=2)
+    except (RecursionError, TypeError, ValueError):
+        return "(its arguments are nested too deeply to be shown)"
+    left_out = len(text) - _SHOWN_CHARACTERS
+    cut = f"\n... and {left_out} more characters" if left_out > 0 else ""
+    return harmless_lines(text[:_SHOWN_CHARACTERS]) + cut
