@@ -72,6 +72,7 @@ class Requests:
         self._recorder = recorder
         self._settings = settings
         self._waiting: dict[str, _Waiting] = {}
+        self._is_leaving = False
 
     @property
     def _level(self) -> PolicyLevel:
@@ -93,8 +94,10 @@ class Requests:
         events = [builders.tool_call_started(asked.turn_id, use, use.arguments), request]
         if ruling.verdict != "ask":
             events.append(_ruled(request_id, ruling))
+        elif self._is_leaving:
+            events.append(builders.permission_resolved(request_id, "expired"))
         self._recorder.record(events)
-        if ruling.verdict != "ask":
+        if ruling.verdict != "ask" or self._is_leaving:
             return ruling.verdict == "allow"
         return self._wait(request_id, asked, reply)
 
@@ -103,8 +106,12 @@ class Requests:
         request = builders.choice_requested(
             asked.turn_id, asked.prompt, asked.options, self._expiry()
         )
+        request_id: str = request.payload["request_id"]
+        if self._is_leaving:
+            self._recorder.record([request, builders.choice_resolved(request_id, None, None)])
+            return None
         self._recorder.record([request])
-        return self._wait(request.payload["request_id"], asked, reply)
+        return self._wait(request_id, asked, reply)
 
     def _wait(self, request_id: str, asked: Authorize | Choose, reply: Reply) -> object:
         self._waiting[request_id] = _Waiting(asked, reply, self._timer(request_id))
@@ -211,7 +218,8 @@ class Requests:
         self._recorder.record(close_requests(self._recorder.state))
 
     def expire_all(self) -> None:
-        """The server is leaving: nobody will answer."""
+        """The server is leaving: nobody will answer, nor what is still going to be asked."""
+        self._is_leaving = True
         self.withdraw_all()
         self.release_all()
 

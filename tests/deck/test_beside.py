@@ -156,6 +156,32 @@ def test_a_leaving_server_lets_nobody_wait_for_a_person(make_mead, devices):
     assert device.of("turn.completed")
 
 
+QUESTION = {"name": "ask_user", "arguments": {"prompt": "Which?", "options": ["a", "b"]}}
+
+
+@pytest.mark.parametrize(
+    ("call", "resolved"),
+    [
+        ({"name": "notes__write", "arguments": {}}, ("permission.resolved", "outcome", "expired")),
+        (QUESTION, ("choice.resolved", "option", None)),
+    ],
+)
+def test_a_turn_that_asks_when_the_server_leaves_is_not_kept_waiting(
+    make_mead, devices, call, resolved
+):
+    go, answers = Event(), iter([{"tool_calls": [call]}, {"text": "done"}])
+    mead, session_id = opened(make_mead(lambda request: go.wait(5) and next(answers)))
+    device = devices.at(mead, session_id).come()
+    device.send("go")
+    device.hear("turn.routed")
+    mead.deck().drain()
+    go.set()
+    type_, field, value = resolved
+    assert device.hear(type_)["payload"][field] == value
+    device.hear_end()
+    assert device.of("turn.completed")
+
+
 # -- the channel's own end -------------------------------------------------------------------------
 
 
