@@ -45,7 +45,16 @@ class MeadLogger(Logger):
     def exception(self, msg: object, *args: object, **kwargs: Any) -> None:
         """What gunicorn could not handle: its own words, and the class instead of the traceback."""
         error = sys.exc_info()[1]
-        self.error_log.error(f"{msg}: %s", *args, "?" if error is None else where(error))
+        shown = [each.partition("?")[0] if isinstance(each, str) else each for each in args]
+        self.error_log.error(f"{msg}: %s", *shown, "?" if error is None else where(error))
+
+    def warning(self, msg: object, *args: object, **kwargs: Any) -> None:
+        """Not the line of a request that was none, which gunicorn's own workers quote."""
+        error = sys.exc_info()[1]
+        head, quotes, _ = str(msg).partition(": ")
+        if error is not None and quotes and head.startswith("Invalid request"):
+            msg = f"{head}: {type(error).__name__}"
+        super().warning(msg, *args, **kwargs)
 
     def atoms(self, resp: Any, req: Any, environ: Any, request_time: Any) -> Any:
         """What an access log line may be made of; gunicorn's own has every header and variable."""

@@ -41,11 +41,27 @@ def test_an_exception_is_logged_without_its_traceback(make_logger, capsys):
     try:
         raise ValueError("the-secret")
     except ValueError:
-        logger.exception("Error handling request %s", "GET")
+        logger.exception("Error handling request %s %s", "GET", "/deck/socket?ticket=the-secret")
     written = capsys.readouterr().err
-    assert "Error handling request GET: ValueError in tests.web.test_logs" in written
+    told = "Error handling request GET /deck/socket: ValueError in tests.web.test_logs"
+    assert told in written
     assert "the-secret" not in written
     assert "Traceback" not in written
+
+
+def test_what_is_no_request_is_not_quoted(make_logger, capsys):
+    logger = make_logger()
+    line = "Invalid HTTP Header: 'Authorization Bearer the-secret'"
+    as_gunicorn_has_it = f"Invalid request from ip=192.0.2.1: {line}"
+    try:
+        raise ValueError(line)
+    except ValueError:
+        logger.warning(as_gunicorn_has_it)
+        logger.warning("Something else: %s", "as it is")
+    written = capsys.readouterr().err
+    assert "Invalid request from ip=192.0.2.1: ValueError\n" in written
+    assert "the-secret" not in written
+    assert "Something else: as it is" in written
 
 
 def test_our_own_lines_go_where_those_of_gunicorn_go(make_logger, capsys):
