@@ -28,7 +28,7 @@ from mead.mcp.client.deadline import Deadline
 from mead.mcp.client.faults import ServerFault
 from mead.mcp.client.http import HttpTransport
 from mead.mcp.client.offers import Offer
-from mead.mcp.client.policy import Grant, Policy
+from mead.mcp.client.policy import Grant, Policy, full_name
 from mead.mcp.client.results import error_outcome
 from mead.mcp.client.stdio_transport import StdioTransport
 from mead.mcp.client.transport import Transport
@@ -228,7 +228,7 @@ class Hub(Supervisor):
         connection = self._connections.get(server.name)
         line = self._catalog.line(server.name)
         offers: Mapping[str, Offer] = {} if line is None else line.offers
-        grants = [one for one in self._policy.grants.values() if one.server == server.name]
+        grants = [self._policy.grants[full_name(server.name, tool)] for tool in server.tools]
         tools = [tool for grant in grants if (tool := self._tool(grant)) is not None]
         missing = [] if line is None else [one.tool for one in grants if one.tool not in offers]
         agreement = None if connection is None else connection.agreement
