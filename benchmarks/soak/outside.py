@@ -89,6 +89,8 @@ class Outside(BaseHTTPRequestHandler):
 class Server(ThreadingHTTPServer):
     """A client that goes away is nothing to speak of."""
 
+    request_queue_size = 1024
+
     def handle_error(self, request: Any, client_address: Any) -> None:
         del request, client_address
 
