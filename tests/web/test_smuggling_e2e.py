@@ -65,12 +65,18 @@ def test_an_ambiguous_request_ends_its_connection_and_nothing_behind_it_runs(ser
 
 
 def test_a_header_with_an_underscore_is_no_header(server):
-    """`Transfer_Encoding` and `Transfer-Encoding` have one name in the environment of an app."""
+    """`Mcp_Name` and `Mcp-Name` would be one name where the application reads them."""
+    other = b"\r\nMcp_Protocol_Version: 1999-01-01\r\nConnection: close\r\n\r\n"
     with server.connect() as connection:
-        connection.sendall(
-            HEAD + LENGTH + b"\r\nTransfer_Encoding: chunked\r\nConnection: close\r\n\r\n" + PING
-        )
+        connection.sendall(HEAD + LENGTH + other + PING)
         assert receive_all(connection).startswith(b"HTTP/1.1 200 ")
+        assert b"-32022" in _refused(server, HEAD + LENGTH + other.replace(b"_", b"-") + PING)
+
+
+def _refused(server: Server, request: bytes) -> bytes:
+    with server.connect() as connection:
+        connection.sendall(request)
+        return receive_all(connection)
 
 
 def test_no_request_can_write_a_line_of_its_own_into_the_log(server):
