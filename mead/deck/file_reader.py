@@ -58,7 +58,8 @@ class FileEventReader:
                 if sequence >= self._next:
                     if not self._ahead and sequence > self._next:
                         raise Overtaken
-                    self._ahead.append(orjson.dumps(record))
+                    # Copied: orjson's own bytes keep the buffer that they were made in, 4 KiB.
+                    self._ahead.append(bytes(memoryview(orjson.dumps(record))))
             if self._ahead:
                 return True
         return False
