@@ -193,12 +193,12 @@ class Deck:
         }
 
     def sessions(self) -> list[dict[str, Any]]:
-        """The conversations: stored ones newest first, open ones that are not stored before them.
+        """The conversations, stored or open, newest first.
 
         Raises PersistenceError.  Blocks on: disk.
         """
         stored = self._api.list_sessions()
-        return list(rows(stored, self._channels, self._around.titles, self._find_session))
+        return rows(stored, self._channels, self._around.titles, self._find_session)
 
     def title(self, session_id: str) -> str | None:
         """The name of a conversation, if it has one.  Blocks on: nothing."""

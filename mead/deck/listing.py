@@ -1,6 +1,6 @@
 """The list of conversations, as a device shows it."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from typing import Any
 
 from mead.deck.channels import ChannelPool, FindSession
@@ -14,16 +14,12 @@ def rows(
     channels: ChannelPool,
     titles: Titles,
     find_session: FindSession,
-) -> Iterator[dict[str, Any]]:
-    """One row for each, newest first; those that have a channel and are not stored come first."""
-    entries = list(stored)
-    known = {entry.session_id for entry in entries}
-    for session_id in channels.children:
-        if session_id not in known:
-            yield _row(session_id, iso_now(), channels, titles, find_session)
-    for entry in entries:
-        updated_at = iso_ms(entry.updated_at)
-        yield _row(entry.session_id, updated_at, channels, titles, find_session)
+) -> list[dict[str, Any]]:
+    """One row for each that is stored or has a channel, newest first."""
+    updated = dict.fromkeys(channels.children, iso_now())
+    updated.update((entry.session_id, iso_ms(entry.updated_at)) for entry in stored)
+    found = [_row(id_, at, channels, titles, find_session) for id_, at in updated.items()]
+    return sorted(found, key=lambda row: row["updated_at"], reverse=True)
 
 
 def _row(

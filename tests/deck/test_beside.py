@@ -1,5 +1,6 @@
 """What is asked beside the socket: the list, titles, information; draining; the channel's end."""
 
+import os
 from collections.abc import Iterator
 
 import gevent
@@ -47,6 +48,18 @@ def test_the_list_without_storage_shows_what_is_open(make_mead, devices):
     device = devices.at(mead, session_id).come()
     device.ask("hi")
     assert [row["session_id"] for row in mead.deck().sessions()] == [session_id]
+
+
+def test_the_list_begins_with_what_happened_last(make_mead, devices, tmp_path):
+    mead, older = opened(make_mead(directory=tmp_path))
+    device = devices.at(mead, older).come()
+    newer = mead.start_session()
+    os.utime(tmp_path / f"{newer}.log", times=(1_700_000_000, 1_700_000_000))
+    os.utime(tmp_path / f"{older}.log", times=(1_600_000_000, 1_600_000_000))
+    assert [row["session_id"] for row in mead.deck().sessions()] == [newer, older]
+    device.say("policy.set", level="read_only")
+    device.hear("policy.updated")
+    assert [row["session_id"] for row in mead.deck().sessions()] == [older, newer]
 
 
 def test_a_title_is_told_to_every_device_and_outlives_a_restart(make_mead, devices, tmp_path):
