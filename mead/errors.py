@@ -26,7 +26,7 @@ secret, a prompt, a model's words or a traceback.  Source: SPEC section 3.
 """
 
 from collections.abc import Sequence
-from typing import ClassVar
+from typing import ClassVar, Final
 
 
 class MeadError(Exception):
@@ -176,6 +176,15 @@ class TurnFailed(TurnError):
     @property
     def turn_code(self) -> str:
         return self.reason
+
+
+MAXIMUM_OUTPUT_BYTES: Final = 2 * 1024 * 1024
+"""Several times what any model writes in one turn; even escaped it fits a record of the store."""
+
+
+def answer_too_long() -> TurnFailed:
+    """The answer has more than MAXIMUM_OUTPUT_BYTES, whole or so far."""
+    return TurnFailed("bad_output", f"the answer has more than {MAXIMUM_OUTPUT_BYTES} bytes")
 
 
 class TurnTimeout(TurnError):

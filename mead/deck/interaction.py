@@ -16,6 +16,7 @@ from mead.actors.actor import ActorRef
 from mead.actors.exits import ActorDied, MailboxFull
 from mead.deck.excerpt import arguments_shown, text_shown
 from mead.deck.messages import AskerGone, Authorize, CallFinished, Choose, Grew, Routed
+from mead.errors import MAXIMUM_OUTPUT_BYTES, answer_too_long
 from mead.protocols import CallStatus, ToolUse
 from mead.turn import TurnFacts
 
@@ -30,6 +31,8 @@ class DeckInteraction:
         self._turn_id = turn_id
         self._text: list[str] = []
         self._is_told = False
+        self._size = 0
+        """The bytes of all text so far."""
 
     def take_text(self) -> str:
         """What came since it was last asked; for the channel."""
@@ -43,6 +46,9 @@ class DeckInteraction:
 
     def text_delta(self, text: str) -> None:
         _check(text)
+        self._size += len(text.encode())
+        if self._size > MAXIMUM_OUTPUT_BYTES:
+            raise answer_too_long()
         self._text.append(text)
         if not self._is_told:
             self._is_told = self._tell(Grew(self._turn_id))

@@ -7,6 +7,8 @@ Source: seed A4, Streaming.
 from collections.abc import Callable
 from typing import Final
 
+from mead.errors import MAXIMUM_OUTPUT_BYTES, answer_too_long
+
 SEPARATOR: Final = "\n\n"
 """Between the texts of two model calls, where both have one."""
 
@@ -16,6 +18,7 @@ class Transcript:
 
     def __init__(self, show: Callable[[str], None] | None) -> None:
         self._show = show
+        self._size = 0
         self._shown: list[str] = []
         self._call: list[str] = []
         """The fragments of the running model call."""
@@ -26,7 +29,10 @@ class Transcript:
         return "".join(self._shown)
 
     def add(self, fragment: str) -> None:
-        """The next fragment of the running model call."""
+        """The next fragment of the running model call.
+
+        Raises TurnFailed(`bad_output`): nobody listens to a model without end until its turn does.
+        """
         if not fragment:
             return
         if self._shown and not self._call:
@@ -45,6 +51,9 @@ class Transcript:
         self._call.clear()
 
     def _put(self, text: str) -> None:
+        self._size += len(text.encode(errors="replace"))
+        if self._size > MAXIMUM_OUTPUT_BYTES:
+            raise answer_too_long()
         self._shown.append(text)
         if self._show is not None:
             self._show(text)

@@ -15,6 +15,7 @@ from mead.actors.actor import NO_REPLY, Actor, ActorRef, Reply
 from mead.actors.exits import Exit, Outcome
 from mead.actors.tasks import Task, TaskSupervisor
 from mead.errors import (
+    MAXIMUM_OUTPUT_BYTES,
     Busy,
     MeadError,
     SessionCrashed,
@@ -24,6 +25,7 @@ from mead.errors import (
     TurnError,
     TurnFailed,
     TurnTimeout,
+    answer_too_long,
 )
 from mead.protocols import Interaction, TurnContext, TurnHandler, TurnReceipt
 from mead.sessions.deadline import Deadline
@@ -43,9 +45,6 @@ log = logging.getLogger(__name__)
 
 WAITING_LIMIT: Final = 10
 """Turns that may wait behind the running one (SPEC section 3)."""
-
-MAXIMUM_OUTPUT_BYTES: Final = 2 * 1024 * 1024
-"""Several times what any model writes in one turn; even escaped it fits a record of the store."""
 
 
 class Submit(NamedTuple):
@@ -305,7 +304,7 @@ def _checked(output: object) -> str | TurnFailed:
     except UnicodeEncodeError:
         return TurnFailed("bad_output", "the turn handler returned text that is not Unicode")
     if size > MAXIMUM_OUTPUT_BYTES:
-        return TurnFailed("bad_output", f"the answer has more than {MAXIMUM_OUTPUT_BYTES} bytes")
+        return answer_too_long()
     return output
 
 

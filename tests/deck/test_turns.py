@@ -1,14 +1,16 @@
 """A device's turn, from the prompt to its metrics; the queue; cancelling."""
 
+import gevent
 import pytest
 from gevent.event import Event
 
 from mead.deck.fold import KNOWN_PROMPTS
-from mead.errors import SessionNotFound
+from mead.errors import MAXIMUM_OUTPUT_BYTES, SessionNotFound
 from mead.ids import new_turn_id
 from mead.protocols import ModelRequest, ToolUse
 from tests.deck.conftest import opened
 from tests.deck.device import text_of
+from tests.helpers.waiting import eventually
 
 
 class Gate:
@@ -156,6 +158,29 @@ def test_what_cannot_be_sent_fails_its_turn_and_not_the_conversations_deck(make_
     assert device.of("turn.failed")[0]["reason"] == "handler_crashed"
     assert device.ask("and on", "m2") == "and on"
     assert device.socket.closed is None
+
+
+class Endless:
+    """Shows text without end, unless it is told so."""
+
+    def handle_turn(self, history, text, context):
+        while text == "go":
+            context.text_delta("x" * 30_000)
+            gevent.sleep(0)
+        return text
+
+
+def test_text_without_end_fails_its_turn_and_does_not_fill_the_log(make_mead, devices):
+    mead = make_mead()
+    device = devices.at(mead, mead.start_session(handler=Endless())).come()
+    device.send("go", "m1")
+    device.hear("turn.started")
+    device.leave()
+    eventually(lambda: mead.history(device.session_id)[0].finished_at)
+    text = text_of(device.come().hear_end())
+    assert device.of("turn.failed")[0]["reason"] == "bad_output"
+    assert MAXIMUM_OUTPUT_BYTES - 30_000 <= len(text) <= MAXIMUM_OUTPUT_BYTES
+    assert device.ask("and on", "m2") == "and on"
 
 
 # -- the queue -------------------------------------------------------------------------------------

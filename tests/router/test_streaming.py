@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mead.errors import TurnFailed
+from mead.errors import MAXIMUM_OUTPUT_BYTES, TurnFailed
 from mead.protocols import ModelReply, ModelRequest, ToolRequest
 from mead.providers.scripted import ScriptedProvider
 from mead.router.transcript import SEPARATOR, Transcript
@@ -139,3 +139,27 @@ def test_a_provider_that_contradicts_its_fragments_is_held_to_what_was_shown() -
     transcript.end_call("xyz")
     assert transcript.text == "abc\n\nxyz"
     assert "".join(shown) == transcript.text
+
+
+def test_a_model_without_end_is_not_listened_to() -> None:
+    heard: list[str] = []
+    context = Setting(on_text=heard.append).context
+    with pytest.raises(TurnFailed) as failed:
+        make_router({"local": Endless()}).handle_turn((), "hi", context)
+    assert failed.value.reason == "bad_output"
+    assert sum(map(len, heard)) == MAXIMUM_OUTPUT_BYTES
+
+
+class Endless:
+    """A provider whose model goes on and on."""
+
+    name = "endless"
+    model = "m"
+    host = None
+
+    def complete(self, request: ModelRequest) -> ModelReply:
+        raise NotImplementedError
+
+    def converse_stream(self, request: ModelRequest, on_text: Callable[[str], None]) -> ModelReply:
+        while True:
+            on_text("x" * 1024)
