@@ -16,6 +16,8 @@ import gevent
 from mead.web import lifecycle, options
 from mead.web.master import Master, settings_or_exit
 
+gevent.config.track_greenlet_tree = False  # nobody reads who spawned whom, and a turn pays for it
+
 _directory = Path(__file__).absolute().parent
 _settings = settings_or_exit(_directory)
 _server = _settings.mcp_server
