@@ -8,6 +8,9 @@
     {"type":"checkpoint", ...}                           everything so far, sessions apart
     {"type":"sessions","rows":{...}}                     more of a checkpoint
 
+A day has two counters more, `local_turns` and `cloud_turns`; those of days in a checkpoint from
+before there were any are missing, and add up to less than `turns` on the day between.
+
 `apply` serves the live events and the replay of the journal alike.  Source: seed A5, SPEC 11.
 """
 
@@ -35,6 +38,9 @@ COUNTERS: Final = (
     "tool_calls",
     "duration_ms",
 )
+
+DAY_COUNTERS: Final[Mapping[str, str]] = {"local": "local_turns", "cloud": "cloud_turns"}
+"""What a day's row holds besides, by route: of words that stayed and words that went out."""
 
 Row = dict[str, Any]
 Key = TypeVar("Key")
@@ -88,16 +94,21 @@ class Totals:
 
     def _turn(self, event: Mapping[str, Any]) -> None:
         key: RouteKey = (event["route"], event["provider"], event["model"])
-        day: str = event["at"][:10]
         session_id = event["session_id"]
         _add(self.all, event)
         _add(_row(self.routes, key), event)
-        _add(_row(self.days, day), event)
+        self._add_to_day(event["at"][:10], event)
         if session_id is not None:
             _add(_row(self.sessions, session_id), event)
         while len(self.days) > DAYS_LIMIT:
             del self.days[min(self.days)]
         self.recent.append({name: value for name, value in event.items() if name != "type"})
+
+    def _add_to_day(self, day: str, event: Mapping[str, Any]) -> None:
+        row = _row(self.days, day)
+        _add(row, event)
+        counter = DAY_COUNTERS[event["route"]]
+        row[counter] = row.get(counter, 0) + 1
 
     def _restore(self, event: Mapping[str, Any]) -> None:
         self.dropped = event["dropped"]

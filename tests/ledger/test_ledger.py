@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from mead import Mead, errors, signals
 from mead.ledger.event import turn_event
-from mead.ledger.totals import DAYS_LIMIT, Totals
+from mead.ledger.totals import COUNTERS, DAYS_LIMIT, Totals
 from mead.turn import utc_now
 from tests.helpers.waiting import eventually
 
@@ -297,6 +297,27 @@ def test_no_signal_can_break_the_totals(fields: dict[str, Any]) -> None:
     event = turn_event({**TURN, **fields}, utc_now())
     if event is not None:
         Totals().apply(event)
+
+
+def test_a_day_tells_local_turns_from_cloud_turns(mead: Mead) -> None:
+    for route in ("local", "cloud", "cloud"):
+        routed(mead, route=route)
+    [day] = mead.usage()["days"]
+    assert (day["turns"], day["local_turns"], day["cloud_turns"]) == (3, 1, 2)
+
+
+def test_a_checkpoint_from_before_days_told_routes_apart_is_read() -> None:
+    totals = Totals()
+    totals.apply({"type": "turn", "at": "2026-11-29T12:00:00.000Z", **TURN})
+    first, *rest = totals.checkpoint()
+    plain = {day: {name: row[name] for name in COUNTERS} for day, row in first["days"].items()}
+    again = Totals()
+    for event in [{**first, "days": plain}, *rest]:
+        again.apply(event)
+    assert again.days["2026-11-29"] == plain["2026-11-29"]
+    again.apply({"type": "turn", "at": "2026-11-29T13:00:00.000Z", **TURN})
+    assert again.days["2026-11-29"]["turns"] == 2
+    assert again.days["2026-11-29"]["local_turns"] == 1
 
 
 def test_a_year_of_days_is_kept() -> None:
