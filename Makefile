@@ -17,7 +17,7 @@ export PYRIGHT_PYTHON_IGNORE_WARNINGS := 1
 MAKEFLAGS += --no-print-directory
 
 .DEFAULT_GOAL := help
-.PHONY: help run test check lint type fmt install e2e stress cover bench soak docs vendor clean
+.PHONY: help run test check lint type fmt install e2e stress cover bench soak docs audit vendor clean
 
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z0-9]+:.*## / { printf "%-10s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -65,6 +65,9 @@ soak: install ## an hour of moderate load, in which nothing may grow (SOAK_SECON
 
 docs: $(DEV) ## docs/cli.md, made from the commands
 	@$(BIN)/python -m mead.cli.reference > docs/cli.md
+
+audit: $(DEV) ## known advisories against every pinned package (2: nobody could be asked)
+	@$(BIN)/python -m tools.audit
 
 vendor: $(DEV) ## the deck page's libraries, from the pins of tools/vendor.json
 	@$(BIN)/python -m tools.vendor

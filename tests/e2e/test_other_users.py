@@ -40,7 +40,7 @@ except (BrokenPipeError, ConnectionResetError):
 def open_directory() -> Iterator[Path]:
     """A directory that every user may go through, unlike those of pytest."""
 
-    with tempfile.TemporaryDirectory(dir="/tmp", prefix="mead-open-") as name:
+    with tempfile.TemporaryDirectory(prefix="mead-open-") as name:
         path = Path(name)
         path.chmod(0o755)
         yield path
