@@ -284,6 +284,27 @@ def test_more_than_twenty_meaningless_frames_in_a_minute_close_the_socket(arrive
     assert device.gone()[0] == 1008
 
 
+def test_what_was_longer_than_the_window_ago_does_not_count(arrive, monkeypatch):
+    monkeypatch.setattr("mead.deck.socket.FAULT_WINDOW_S", 0)
+    device = arrive()
+    device.resume()
+    for _ in range(50):
+        device.socket.say_raw("{")
+        device.hear("frame.rejected")
+    assert device.socket.closed is None
+
+
+def test_a_prompt_in_an_oversize_frame_counts_and_one_that_is_refused_does_not(arrive):
+    device = arrive()
+    device.resume()
+    for _ in range(25):
+        device.send(" ")
+        assert device.hear("prompt.rejected")["payload"]["reason"] == "empty"
+    for _ in range(21):
+        device.send("x" * 70_000)
+    assert device.gone()[0] == 1008
+
+
 def test_the_frames_before_resume_count_too(arrive):
     device = arrive()
     for _ in range(21):
