@@ -34,6 +34,20 @@ def test_plain_http_gets_nothing(secure):
         assert b"HTTP" not in receive_all(plain)
 
 
+@pytest.mark.parametrize("version", ["TLSv1", "TLSv1_1"])
+@pytest.mark.filterwarnings("ignore:ssl.TLSVersion:DeprecationWarning")
+def test_a_protocol_that_can_be_broken_is_not_spoken(secure, version):
+    """What somebody on the way could talk both ends down to."""
+    context = ssl.create_default_context()
+    context.check_hostname, context.verify_mode = False, ssl.CERT_NONE
+    context.set_ciphers("ALL:@SECLEVEL=0")
+    context.minimum_version = ssl.TLSVersion[version]
+    context.maximum_version = ssl.TLSVersion[version]
+    with secure.connect() as plain, pytest.raises(ssl.SSLError) as refused:
+        context.wrap_socket(plain)
+    assert refused.value.reason == "TLSV1_ALERT_PROTOCOL_VERSION"
+
+
 def test_a_client_that_never_shakes_hands_is_cut(secure):
     with secure.connect() as silent:
         assert receive_all(silent) == b""
