@@ -34,7 +34,13 @@ log = logging.getLogger(__name__)
 MAXIMUM_MODEL_CALLS: Final = 8
 """Seed R: then `tool_loop_limit`."""
 MAXIMUM_CONCURRENT_CALLS: Final = 8
+MAXIMUM_CALLS_OF_AN_ANSWER: Final = 64
+"""Far above what models ask for.  A model that was talked into thousands would otherwise fill the
+memory with results, or a person's evening with questions."""
 
+_TOO_MANY: Final = (
+    f"The call was not run: one answer may ask for {MAXIMUM_CALLS_OF_AN_ANSWER} calls."
+)
 _MAXIMUM_NAME_CHARACTERS: Final = 100
 """How much of a name that the model made up it is told again."""
 
@@ -100,14 +106,14 @@ class ToolRunner:
         Blocks on: the person, the tool servers.
         """
         answers: list[ToolAnswer] = []
-        jobs = [self._job(request) for request in requests]
+        jobs = [self._job(request) for request in requests[:MAXIMUM_CALLS_OF_AN_ANSWER]]
         for alone, group in groupby(jobs, lambda job: job.alone):
             if alone:
                 for job in group:
                     answers += self._run_together([job])
             else:
                 answers += self._run_together(list(group))
-        return tuple(answers)
+        return (*answers, *map(_refused, requests[MAXIMUM_CALLS_OF_AN_ANSWER:]))
 
     def _job(self, request: ToolRequest) -> _Job:
         if request.fault is not None:
@@ -140,6 +146,10 @@ class ToolRunner:
         if job.call is not None:
             job.call.kill = task.kill
         return task
+
+
+def _refused(request: ToolRequest) -> ToolAnswer:
+    return ToolAnswer(id=request.id, name=request.name, text=_TOO_MANY, is_error=True)
 
 
 def _saying(text: str) -> Callable[[], ToolOutcome]:

@@ -255,6 +255,16 @@ def test_no_more_than_eight_reads_run_at_once() -> None:
     assert texts(provider) == [str(n) for n in range(30)]
 
 
+def test_of_very_many_calls_in_one_answer_the_first_sixty_four_run() -> None:
+    watch = Watch()
+    provider = one_round(*(call("a__r", n=n) for n in range(5000)))
+    run(provider, Bench(a__r=("read", lambda arguments: watch.step(str(arguments["n"])))))
+    told = texts(provider)
+    assert told[:64] == [str(n) for n in range(64)]
+    assert set(told[64:]) == {"The call was not run: one answer may ask for 64 calls."}
+    assert (len(told), len(watch.log)) == (5000, 2 * 64)
+
+
 def test_effects_run_one_after_another_in_the_models_order() -> None:
     watch = Watch()
     provider = one_round(*(call("a__w", n=n) for n in range(4)))
