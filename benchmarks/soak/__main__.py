@@ -123,8 +123,8 @@ class Soak:
         return self.sampler.rest()
 
     def report(self, samples: list[dict[str, float]], before: Rest, after: Rest) -> bool:
-        findings = [*under_load(samples), *at_rest(before.numbers, after.numbers)]
         window_s = samples[-1]["at"] - samples[0]["at"]
+        findings = [*under_load(samples), *at_rest(before.numbers, after.numbers, window_s)]
         note(f"{len(samples)} samples in {window_s:.0f} s; first, middle and last:")
         for name in samples[0]:
             series = [each[name] for each in samples]

@@ -30,6 +30,9 @@ RESTING: Final = {
     "connections": 1,
 }
 """How many more there may be at the second rest: a thread of a pool that had not been needed."""
+POOLED: Final = ("handles", "threads", "watchers")
+POOL: Final = 14
+"""How many more of those in a soak that is too short to have needed every thread of the pools."""
 OBJECTS_LEAST: Final = 4000
 """Caches that are bounded and not full yet: compiled expressions, type checks, logging."""
 
@@ -79,11 +82,14 @@ def under_load(samples: Sequence[Mapping[str, float]]) -> list[Finding]:
     return findings
 
 
-def at_rest(before: Mapping[str, float], after: Mapping[str, float]) -> list[Finding]:
-    """What is held between the two rests and after."""
+def at_rest(
+    before: Mapping[str, float], after: Mapping[str, float], window_s: float
+) -> list[Finding]:
+    """What there is more of at the second rest, so many seconds after the first."""
+    short = dict.fromkeys(POOLED, POOL) if window_s < SETTLED_S else {}
     findings = [
         Finding(f"{name} at rest", after[name] - before[name], more, "")
-        for name, more in RESTING.items()
+        for name, more in (RESTING | short).items()
     ]
     return [
         *findings,

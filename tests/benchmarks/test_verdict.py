@@ -5,6 +5,7 @@ import pytest
 from benchmarks.soak.verdict import COUNTED, at_rest, memory_allowed, slope, under_load
 
 HOUR = 2700
+MINUTE = 40
 EVERY = 11.25
 
 
@@ -64,7 +65,9 @@ def test_one_child_more_at_rest_is_found():
         "connections": 1,
         "objects": 90_000,
     }
-    assert grown(at_rest(rest, rest)) == []
-    assert grown(at_rest(rest, {**rest, "children": 5})) == ["children at rest"]
-    assert grown(at_rest(rest, {**rest, "greenlets": 20})) == ["greenlets at rest"]
-    assert grown(at_rest(rest, {**rest, "objects": 99_000})) == ["objects at rest"]
+    assert grown(at_rest(rest, rest, HOUR)) == []
+    assert grown(at_rest(rest, {**rest, "children": 5}, HOUR)) == ["children at rest"]
+    assert grown(at_rest(rest, {**rest, "greenlets": 20}, HOUR)) == ["greenlets at rest"]
+    assert grown(at_rest(rest, {**rest, "objects": 99_000}, HOUR)) == ["objects at rest"]
+    assert grown(at_rest(rest, {**rest, "threads": 14}, HOUR)) == ["threads at rest"]
+    assert grown(at_rest(rest, {**rest, "threads": 14}, MINUTE)) == []
