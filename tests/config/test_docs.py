@@ -101,16 +101,6 @@ def test_the_document_knows_whose_option_each_is() -> None:
             assert (key, cells[1]) == (key, owner)
 
 
-@pytest.mark.parametrize("example", EXAMPLES, ids=lambda text: text.splitlines()[0])
-def test_every_example_loads(example: str) -> None:
-    environ = {
-        name: f"{name} ".ljust(40, "x").replace(" ", "_")
-        for name in re.findall(r"env:(\w+)", example)
-    }
-    settings = Settings.build(tomllib.loads(example), environ=environ)
-    assert len(settings.sources) > 0
-
-
 def test_every_section_has_an_example() -> None:
     sections = {section for example in EXAMPLES for section in tomllib.loads(example)}
     assert sections == set(Root().names())
