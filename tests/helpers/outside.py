@@ -2,14 +2,18 @@
 
 Built on Python's audit events, so that it sees every socket of the process, patched or not, native
 threads included.  Names are not looked up either: every name but localhost is unknown here.
+A network namespace that a test made (`tests.helpers.namespaces`) reaches no other machine, so who
+is inside of one may connect to what is there.
 """
 
 import ipaddress
 import socket
 import sys
+from pathlib import Path
 from typing import Any, Final
 
 _NAMES: Final = {"", "localhost", "ip6-localhost"}
+_NAMESPACE: Final = Path("/proc/thread-self/ns/net")
 _CONNECTING: Final = {"socket.connect", "socket.sendto", "socket.sendmsg"}
 
 
@@ -23,6 +27,7 @@ class OutsideGuard:
     def __init__(self) -> None:
         self.allowed = False
         self.attempts: list[str] = []
+        self._home = _namespace()
 
     def install(self) -> None:
         """For the life of the process: an audit hook cannot be taken out again."""
@@ -40,9 +45,14 @@ class OutsideGuard:
         if sock.family not in (socket.AF_INET, socket.AF_INET6) or address is None:
             return
         host = _text(address[0])
-        if not _is_here(host):
+        if not _is_here(host) and _namespace() == self._home:
             self.attempts.append(f"{host} port {address[1]}")
             raise OutsideConnection(f"a test tried to connect to {host} port {address[1]}")
+
+
+def _namespace() -> Path:
+    """The network that this thread is on."""
+    return _NAMESPACE.readlink()
 
 
 def _text(host: str | bytes | None) -> str:

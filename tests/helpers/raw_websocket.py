@@ -71,13 +71,15 @@ class RawClient:
         self._reader = StreamReader()
 
     @classmethod
-    def open(cls, port: int, *, ca: Path | None = None, buffer: int = 0) -> Self:
+    def open(
+        cls, port: int, *, ca: Path | None = None, buffer: int = 0, host: str = "127.0.0.1"
+    ) -> Self:
         """A connection without a handshake; `buffer` bounds SO_RCVBUF."""
         connection = socket.socket()
         if buffer:
             connection.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, buffer)
         connection.settimeout(10)
-        connection.connect(("127.0.0.1", port))
+        connection.connect((host, port))
         if ca is not None:
             context = ssl.create_default_context(cafile=ca)
             connection = context.wrap_socket(connection, server_hostname="localhost")

@@ -33,6 +33,8 @@ class Server:
         self.app = app
         self.port = free_port()
         """Where it listens, unless the test says otherwise."""
+        self.host = "127.0.0.1"
+        """Where the test finds it."""
         self.scheme = scheme
         self.lines: list[str] = []
         self.process: subprocess.Popen[bytes]
@@ -92,7 +94,7 @@ class Server:
 
     def url(self, path: str) -> str:
         """The address of a path."""
-        return f"{self.scheme}://127.0.0.1:{self.port}{path}"
+        return f"{self.scheme}://{self.host}:{self.port}{path}"
 
     def get(self, path: str, **options: object) -> requests.Response:
         """One GET on a connection of its own."""
@@ -107,7 +109,7 @@ class Server:
 
     def connect(self) -> socket.socket:
         """A bare connection; reading from it is bounded."""
-        connection = socket.create_connection(("127.0.0.1", self.port), timeout=10)
+        connection = socket.create_connection((self.host, self.port), timeout=10)
         connection.settimeout(10)
         return connection
 

@@ -25,6 +25,12 @@ def ticket(server: Server, session_id: str | None = None) -> dict[str, Any]:
     return answer.json()
 
 
+def connections(server: Server) -> int:
+    """How many the server counts, the one that asks among them."""
+    lines = server.get("/metrics", headers=KEY).text.split("\n")
+    return int(next(line.split()[1] for line in lines if line.startswith("mead_connections ")))
+
+
 def offer(value: str) -> str:
     """The header that carries a ticket."""
     return f"Sec-WebSocket-Protocol: mead.deck.v1, ticket.{value}"
@@ -59,7 +65,7 @@ class Client:
         issued = ticket(self.server, self.session_id)
         self.session_id = issued["session_id"]
         ca = TLS / "cert.pem" if self.server.scheme == "https" else None
-        self.socket = RawClient.open(self.server.port, ca=ca, buffer=buffer)
+        self.socket = RawClient.open(self.server.port, ca=ca, buffer=buffer, host=self.server.host)
         self.socket.send(upgrade_request("/deck/socket", offer(issued["ticket"])))
         head = self.socket.receive_head()
         assert head.startswith("HTTP/1.1 101 "), head
