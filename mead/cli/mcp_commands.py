@@ -87,7 +87,8 @@ def call_command(name: str, arguments: str, as_json: bool) -> None:
 def import_command(file: Path, values: bool) -> None:
     """Print settings for the servers in FILE, a JSON file of another MCP client.
 
-    Every tool that a server offers is listed, commented out: granting each is up to you.
+    Every tool that a server offers is listed, commented out: granting each is up to you.  To ask
+    for them each server is started or called: import no file whose commands you would not run.
     """
     try:
         servers = imported(file.read_bytes())
