@@ -351,3 +351,31 @@ def test_a_conversation_lost_to_its_restarts_can_be_resumed(make_mead, devices, 
     mead.deck().redeem(mead.deck().issue_ticket(session_id).ticket)
     device.come()
     assert device.ask("more", "m2") == "Hello"
+
+
+def test_what_waited_in_a_conversation_lost_to_its_restarts_runs_when_it_is_resumed(
+    make_mead, devices, tmp_path
+):
+    go = Event()
+    mead, session_id = opened(make_mead(lambda request: "x" if go.wait(5) else "", tmp_path))
+    device = devices.at(mead, session_id).come()
+    for number in range(10):
+        device.send(f"p{number}", f"m{number}")
+    while "turn.routed" not in device.types() or len(device.of("prompt.accepted")) < 10:
+        device.hear()
+    pair = mead._parts.tree.registry.lookup(session_id)
+    while pair.alive:
+        if (server := pair.server) is not None:
+            server.kill()
+        eventually(lambda server=server: not pair.alive or pair.server is not server)
+    device.hear_out()
+    assert device.gone() == (4409, "stopped")
+    go.set()
+    mead.deck().redeem(mead.deck().issue_ticket(session_id).ticket)
+    device.come()
+    while len(device.of("metric.updated")) < 20:
+        device.hear()
+    assert device.of("prompt.cancelled") == []
+    failed = [each["reason"] for each in device.of("turn.failed")]
+    assert set(failed) <= {"interrupted", "session_crashed", "session_stopped"}
+    assert len(device.of("turn.completed")) == 10 - len(failed) >= 5
