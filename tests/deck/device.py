@@ -25,7 +25,10 @@ class Device:
         self.session_id = session_id
         self.name = name
         self.events: list[dict[str, Any]] = []
+        self.repeated: list[dict[str, Any]] = []
+        """Events that it was sent once more, or too late."""
         self.snapshot: dict[str, Any] = {}
+        self.socket_class: type[MemorySocket] = MemorySocket
         self.socket: MemorySocket
         self.greenlet: gevent.Greenlet
 
@@ -33,7 +36,7 @@ class Device:
 
     def connect(self) -> "Device":
         """A socket of its own, before session.resume."""
-        self.socket = MemorySocket()
+        self.socket = self.socket_class()
         deck = self.deck or self.mead.deck()
         self.greenlet = gevent.spawn(deck.serve, self.socket, self.session_id)
         return self
@@ -79,8 +82,9 @@ class Device:
         """The next message of one of these types; every event on the way is kept."""
         while True:
             message = self.socket.hear()
-            if "sequence" in message and message["sequence"] > self.last_sequence:
-                self.events.append(message)
+            if "sequence" in message:
+                is_new = message["sequence"] > self.last_sequence
+                (self.events if is_new else self.repeated).append(message)
             if not types or message["type"] in types:
                 return message
 

@@ -123,6 +123,7 @@ def check(play: Play, mead: Mead, session_id: str) -> None:
     assert [event["sequence"] for event in events] == list(range(1, len(events) + 1))
     for device in play.devices:
         assert device.events == events
+        assert not device.repeated
     outputs = [turn.output for turn in mead.history(session_id)]
     assert text_of(events) == "".join(outputs)
     assert len(outputs) == play.prompts

@@ -6,6 +6,7 @@ from gevent.event import Event
 from mead.deck.requests import rule_on
 from mead.turn import iso_ms, utc_now
 from tests.deck.conftest import opened
+from tests.deck.device import text_of
 from tests.helpers.waiting import eventually
 
 READ = {"name": "notes__read", "arguments": {"id": 7}}
@@ -402,8 +403,9 @@ def test_a_call_that_is_closed_cannot_be_cancelled(at):
 
 
 def test_text_before_a_call_is_shown_before_it(at):
-    device = at([{"text": "let me see", "tool_calls": [READ]}, {"text": "done"}])
+    chunks = ["let ", "me ", "see"]  # the later ones come within the joining window
+    device = at([{"chunks": chunks, "tool_calls": [READ]}, {"text": "done"}])
     assert device.ask("go") == "let me see\n\ndone"
     types = device.types()
-    assert types.index("text.delta") < types.index("tool_call.started")
+    assert text_of(device.events[: types.index("tool_call.started")]) == "let me see"
     assert types.index("tool_call.finished") < len(types) - 1 - types[::-1].index("text.delta")
