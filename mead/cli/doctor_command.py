@@ -8,7 +8,9 @@ from dataclasses import asdict, dataclass
 from typing import Final
 
 import click
+from flask import current_app
 
+from mead.cli.exposed_files import exposed_files
 from mead.cli.mcp_commands import connected_to
 from mead.cli.output import harmless_line, json_option, print_json
 from mead.cli.runtime import settings_here
@@ -62,6 +64,7 @@ def _checks(settings: Settings) -> Iterator[Check]:
     yield from _slots(settings)
     yield from _servers(settings)
     yield from _tokens(settings)
+    yield from _secrets(settings)
     yield _port(settings, running=running)
     trouble = raise_file_limit(settings)
     yield Check("open files", trouble is None, trouble or f"{files_needed(settings)} are allowed")
@@ -122,6 +125,12 @@ def _tokens(settings: Settings) -> Iterator[Check]:
     for key, token in faces:
         state = "set" if token is not None else "not set: that face is off (flask mead token)"
         yield Check(key, True, state)
+
+
+def _secrets(settings: Settings) -> Iterator[Check]:
+    for path in exposed_files(settings, current_app.extensions["mead.directory"]):
+        finding = f"other accounts of this machine can read {path}: chmod 600 {path}"
+        yield Check("secrets", False, finding)
 
 
 def _port(settings: Settings, *, running: bool) -> Check:
