@@ -17,7 +17,7 @@ export class Conversation {
   #browser;
 
   // view: snapshot({ rebuild }), replayed(), turn(turnId), head(), status(status), session(id),
-  // accepted(messageId), rejected(entry, reason), refused(reason), spoken(turnId, isOver)
+  // accepted(messageId), rejected(entry, reason), refused(reason), spoken(turnId, isOver), away()
   constructor(api, view) {
     Object.assign(this, { api, view });
     this.#browser = kept.get("browser") ?? newId().slice(0, 12);
@@ -33,7 +33,7 @@ export class Conversation {
       }),
       onSession: (id) => this.#session(id),
       onMessage: (message) => this.#message(message),
-      onStatus: (status) => view.status(status),
+      onStatus: (status) => this.#statusChanged(status),
     });
   }
 
@@ -47,11 +47,11 @@ export class Conversation {
 
   deviceIsHere = (device) => device === this.deviceId || device.startsWith(`${this.#browser}-`);
 
-  // Null: an empty page; the conversation begins with the first prompt.
+  // Null: an empty page; the conversation begins with the first prompt, which may wait already.
   open(sessionId) {
     this.state = newState();
     this.#replayTo = 0;
-    if (sessionId) this.connection.open(sessionId);
+    if (sessionId || this.outbox.of(null).ready.length) this.connection.open(sessionId);
     else {
       this.connection.close();
       this.connection.sessionId = null;
@@ -61,15 +61,18 @@ export class Conversation {
   // -- what the reader does ------------------------------------------------------------------------
 
   send(text, route) {
-    const entry = this.outbox.add(this.sessionId, text, route === "auto" ? null : route);
-    if (this.connection.status.kind === "closed") this.connection.open(this.sessionId);
-    else this.connection.send(frames.prompt(entry));
-    return entry;
+    this.#deliver(this.outbox.add(this.sessionId, text, route === "auto" ? null : route));
   }
 
   resend(id) {
     const entry = this.outbox.renew(id);
-    if (entry) this.connection.send(frames.prompt(entry));
+    if (entry) this.#deliver(entry);
+  }
+
+  // On a page without a conversation it connects first, and goes out with the rest of the outbox.
+  #deliver(entry) {
+    if (this.connection.status.kind === "closed") this.connection.open(this.sessionId);
+    else this.connection.send(frames.prompt(entry));
   }
 
   unsent() {
@@ -78,28 +81,37 @@ export class Conversation {
 
   stop() {
     const { running } = this.state;
-    return running !== null && this.connection.send(frames.cancelTurn(running));
+    return running !== null && this.#now(frames.cancelTurn(running));
   }
 
-  cancelPrompt = (turn) => this.connection.send(frames.cancelPrompt(turn.messageId));
-  cancelCall = (callId) => this.connection.send(frames.cancelCall(callId));
+  cancelPrompt = (turn) => this.#now(frames.cancelPrompt(turn.messageId));
+  cancelCall = (callId) => this.#now(frames.cancelCall(callId));
   answer = (request, answer) => this.connection.send(frames.answer(request.id, answer));
   choose = (request, option) => this.connection.send(frames.choose(request.id, option));
-  extend = (request) => this.connection.send(frames.extend(request.id));
-  forget = (tool) => this.connection.send(frames.forget(tool));
-  policy = (level) => this.connection.send(frames.policy(level));
+  extend = (request) => this.#now(frames.extend(request.id));
+  forget = (tool) => this.#now(frames.forget(tool));
+  policy = (level) => this.#now(frames.policy(level));
 
   requests = () => openRequests(this.state);
 
+  // Whether it went out. Nothing of this is kept for later: by then it may mean something else.
+  #now(frame) {
+    const isOut = this.connection.send(frame);
+    if (!isOut) this.view.away();
+    return isOut;
+  }
+
   async fetchOlder() {
-    // A prompt that never ran is in no history, so nothing stands before it there.
-    const first = [...this.state.turns.values()].find((turn) => turn.startedAt !== null)?.id ?? null;
+    const { state } = this;
+    const first = firstRun(state);
     const { turns, next_before: next } = await this.api.history(this.sessionId, {
       limit: HISTORY_STEP,
       before: first,
     });
-    prependHistory(this.state, turns.filter((turn) => turn.status !== "running"));
-    this.state.hasOlder = Boolean(next);
+    // Meanwhile another conversation was opened, or this one was rebuilt: they belong nowhere.
+    if (this.state !== state || firstRun(state) !== first) return;
+    prependHistory(state, turns.filter((turn) => turn.status !== "running"));
+    state.hasOlder = Boolean(next);
   }
 
   // -- what the server says ------------------------------------------------------------------------
@@ -161,8 +173,15 @@ export class Conversation {
   }
 
   #refused({ reason, type, id }) {
-    if (type === "prompt.send" && reason === "already_finished") this.#accepted(id);
-    else this.view.refused(reason, type);
+    if (type !== "prompt.send" || !id) return this.view.refused(reason, type);
+    if (reason === "already_finished") return this.#accepted(id);
+    return this.view.rejected(this.outbox.settle(id), reason);
+  }
+
+  // What the server has refused to hear is not said again by itself.
+  #statusChanged(status) {
+    if (status.kind === "stop") this.outbox.doubt(this.sessionId);
+    this.view.status(status);
   }
 
   // The smallest difference ever seen is the least delayed: how far our clock is ahead.
@@ -175,3 +194,6 @@ export class Conversation {
 
   textOf = (turnId) => textOf(this.state.turns.get(turnId));
 }
+
+// A prompt that never ran is in no history, so nothing stands before it there.
+const firstRun = (state) => [...state.turns.values()].find((turn) => turn.startedAt !== null)?.id ?? null;

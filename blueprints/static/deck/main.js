@@ -14,7 +14,7 @@ const root = document.getElementById("app");
 let page = null;
 let signInView = null;
 
-const api = new Api(token, () => signedOut());
+const api = new Api(token, () => signedOut({ tell: false, fault: "ended" }));
 const tabs = new Tabs(
   {
     signedOut: () => signedOut({ tell: false }),
@@ -64,14 +64,21 @@ async function enter(what) {
   else showSignIn(fault);
 }
 
-// By the reader, by another tab, or because the token is not taken any more. Drafts stay.
-function signedOut({ tell = true } = {}) {
+// By the reader, by another tab, or because the token is not taken any more (that of another tab may
+// be). Drafts stay.
+function signedOut({ tell = true, fault = null } = {}) {
   forgetToken();
   if (tell) tabs.tell("signedOut");
   page?.leave();
   page = null;
-  if (!signInView) showSignIn();
+  if (!signInView) showSignIn(fault);
 }
+
+// A link that is opened in a tab which shows the page already changes the fragment alone.
+addEventListener("hashchange", ({ oldURL }) => {
+  const found = takeCode(new URL(oldURL).hash);
+  if (found && !page) enter({ code: found });
+});
 
 look();
 if (code) await enter({ code });

@@ -22,6 +22,7 @@ const END_ROOM_PX = 64; // the empty room below the newest turn
 
 export class Page {
   #info = null;
+  #wasAway = false;
   #place = null; // where the reader was before a rebuild
   #leaving = new AbortController();
   #isNew = true;
@@ -50,6 +51,7 @@ export class Page {
       edit: (turn) => this.prompting.edit(turn.prompt ?? "", turn.askedRoute),
       composer: () => this.prompting.composer.text,
       scroll: () => this.scroll,
+      changed: (turnId) => (this.transcript.touch(turnId), this.transcript.paint(), this.#updateHead()),
     });
     this.transcript = new Transcript({
       list: shell.turns,
@@ -68,7 +70,8 @@ export class Page {
     this.panels = new Panels({ api, shell, conversation, tabs, create: () => this.#create(), signOut });
     shell.bar.append(this.status.element);
     const { queue, composer } = this.prompting;
-    shell.dock.append(this.status.banner, this.requests.dock.element, queue.element, composer.element);
+    shell.above.append(this.status.banner, this.requests.dock.element, queue.element);
+    shell.dock.append(composer.element);
   }
 
   #conversationView() {
@@ -82,12 +85,14 @@ export class Page {
       accepted: () => this.prompting.accepted(),
       rejected: (entry, reason) => this.prompting.rejected(entry, reason),
       refused: (reason, type) => this.prompting.refused(reason, type),
+      away: () => this.shell.tell(t("notWhileAway")),
       spoken: (turnId, isOver) => this.live.heard(turnId, this.conversation.textOf(turnId), isOver),
     };
   }
 
   #listen() {
     const { signal } = this.#leaving;
+    this.shell.watch(signal);
     addEventListener("hashchange", () => this.#route(), { signal });
     this.shell.scroller.addEventListener("scroll", () => this.#scrolled(), { signal, passive: true });
     this.keys = new Keys({
@@ -109,8 +114,14 @@ export class Page {
     const { signal } = this.#leaving;
     this.#route();
     this.panels.start(signal);
-    const timer = setInterval(() => this.requests.tick(), 1000);
+    const timer = setInterval(() => (this.requests.tick(), this.transcript.tick()), 1000);
     signal.addEventListener("abort", () => clearInterval(timer));
+    addEventListener("focus", () => this.#askInfo(), { signal });
+    this.#askInfo();
+  }
+
+  // Where prompts go may be another place after the server's restart.
+  #askInfo() {
     this.api.info().then((info) => this.#gotInfo(info), () => {});
   }
 
@@ -181,6 +192,8 @@ export class Page {
     } else if (status.kind === "live" || status.kind === "closed") {
       this.shell.root.classList.remove("deleted");
     }
+    if (status.kind === "live" && this.#wasAway) this.#askInfo();
+    this.#wasAway = status.kind === "waiting" || (this.#wasAway && status.kind !== "live");
     this.requests.connectionChanged(status.kind === "live");
   }
 
@@ -206,7 +219,6 @@ export class Page {
   }
 
   #head(event) {
-    if (event.type === "permission.requested" || event.type === "choice.requested") this.requests.announce(event.payload);
     if (event.type === "turn.failed") this.shell.warn(tCode("failed", event.payload.reason));
     if (event.type === "turn.completed") this.live.say(t("answerDone"));
     if (event.type === "metric.updated") this.panels.usage.refresh();

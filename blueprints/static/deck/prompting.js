@@ -108,7 +108,8 @@ export class Prompting {
 
   // Another tab has written.
   otherDraft(sessionId, text) {
-    if (sessionId !== this.conversation.sessionId || document.activeElement === this.composer.text) return;
+    const isWritten = document.hasFocus() && document.activeElement === this.composer.text;
+    if (sessionId !== this.conversation.sessionId || isWritten) return;
     if (text !== this.composer.text.value) this.composer.show({ text });
   }
 }

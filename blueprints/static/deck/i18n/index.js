@@ -57,6 +57,9 @@ export function duration(ms) {
   return `${seconds.format(ms / 1000)} s`;
 }
 
+// What still runs: whole seconds, which grow no digit behind the comma.
+export const elapsed = (ms) => (ms >= 60_000 ? clock(ms) : `${number(Math.floor(ms / 1000))} s`);
+
 export function clock(ms) {
   const seconds = Math.ceil(ms / 1000);
   return `${Math.floor(seconds / 60)}:${String(seconds % 60).padStart(2, "0")}`;

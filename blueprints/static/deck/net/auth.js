@@ -10,11 +10,11 @@ export const keepToken = (value) => forThisTab.set("token", value);
 export const forgetToken = () => forThisTab.set("token", null);
 
 // The code of the address, which is wiped before anything else runs (it must not stay in the
-// history, nor be there when something fails).
-export function takeCode() {
+// history, nor be there when something fails). `fragment` is put in its place.
+export function takeCode(fragment = "") {
   const found = /^#code=([\w-]+)$/.exec(location.hash);
   if (!found) return null;
-  history.replaceState(null, "", location.pathname + location.search);
+  history.replaceState(null, "", location.pathname + location.search + fragment);
   return found[1];
 }
 

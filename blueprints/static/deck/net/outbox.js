@@ -49,6 +49,15 @@ export class Outbox {
     return this.#entries.find((entry) => entry.id === id);
   }
 
+  // It may have been what the server did not want to hear: the reader is asked.
+  doubt(sessionId) {
+    this.#change(
+      this.#fresh().map((entry) =>
+        entry.sessionId === sessionId && entry.load === this.#load ? { ...entry, load: null } : entry,
+      ),
+    );
+  }
+
   // Accepted, rejected or discarded. Gives what it was.
   settle(id) {
     const entry = this.#fresh().find((one) => one.id === id) ?? null;

@@ -18,6 +18,9 @@ export const SHORTCUTS = [
   ["stop", "Esc Esc"],
 ];
 
+// Whether the reader has left it on.
+export const isOn = (name) => prefs().keys && !prefs().keysOff.includes(name);
+
 export const shown = (keys) => (isMac ? keys.replace("Ctrl", "\u2318") : keys);
 
 export class Keys {
@@ -26,9 +29,9 @@ export class Keys {
   // handlers: a function per name of SHORTCUTS. `signal` ends the listening.
   constructor(handlers, signal) {
     addEventListener("keydown", (event) => {
-      if (!prefs().keys || event.isComposing || event.defaultPrevented) return;
+      if (event.isComposing || event.defaultPrevented) return;
       const name = nameOf(event);
-      if (!name) return;
+      if (!name || !isOn(name)) return;
       if (name === "stop") return this.#escape(handlers);
       event.preventDefault();
       if (!event.repeat) handlers[name]();
@@ -51,7 +54,7 @@ export class Keys {
 
 function nameOf(event) {
   const control = (isMac ? event.metaKey : event.ctrlKey) && !event.altKey;
-  const key = event.key.toLowerCase();
+  const key = (event.key ?? "").toLowerCase(); // a filled-in password is a keydown without a key
   const dialog = document.querySelector("dialog[open]");
   if (key === "escape") return event.shiftKey ? (dialog ? null : "composer") : event.repeat ? null : "stop";
   if (dialog) return null;

@@ -8,6 +8,7 @@ const DEFAULTS = {
   speech: "sentences", // "end", "status": what a screen reader is told of an answer
   followTo: "start", // "end": whether a running answer is followed to its end
   keys: true, // shortcuts
+  keysOff: [], // names of those that are off, by themselves
   notify: false,
 };
 

@@ -1,5 +1,5 @@
-// Turns per day as bars: local plain, cloud hatched when the days tell them apart. The same numbers
-// stand in a table below, so the picture is hidden from screen readers.
+// Turns per day as bars: local plain, cloud hatched above, so that colour is not all that tells them
+// apart. The same numbers stand in a table below, so the picture is hidden from screen readers.
 
 import { day, number, t } from "../i18n/index.js";
 
@@ -9,20 +9,25 @@ const HEIGHT = 140;
 const FLOOR = 118;
 const DAYS = 30;
 
-// `days`: [{ day, turns, failed, input_tokens, output_tokens }], oldest first.
+// `days`: [{ day, turns, local_turns, cloud_turns, ... }], oldest first.
 export function chart(days) {
   const shown = lastDays(days, DAYS);
   const most = Math.max(1, ...shown.map((row) => row.turns));
   const step = WIDTH / DAYS;
   const svg = node("svg", { viewBox: `0 0 ${WIDTH} ${HEIGHT}`, class: "chart", "aria-hidden": "true" });
+  svg.append(hatching());
   svg.append(node("line", { x1: 0, x2: WIDTH, y1: FLOOR + 0.5, y2: FLOOR + 0.5, class: "chart-axis" }));
   shown.forEach((row, at) => {
-    const height = Math.round((row.turns / most) * (FLOOR - 20));
-    const failed = row.turns ? Math.round((row.failed / row.turns) * height) : 0;
     const x = Math.round(at * step) + 2;
     const width = Math.max(3, Math.floor(step) - 4);
-    if (height) svg.append(bar(x, width, height, 0, "chart-bar", `${day(row.day)}: ${t("turnsCount", row.turns)}`));
-    if (failed) svg.append(bar(x, width, failed, 0, "chart-bar failed", t("failedCount", row.failed)));
+    let below = 0;
+    const heightOf = (turns) => Math.round((turns / most) * (FLOOR - 20));
+    for (const [kind, turns] of Object.entries(routesOf(row))) {
+      if (!turns) continue;
+      const [from, to] = [heightOf(below), heightOf(below + turns)];
+      svg.append(bar({ x, width, from, to, kind, title: `${day(row.day)}, ${t(`route.${kind}`)}: ${t("turnsCount", turns)}` }));
+      below += turns;
+    }
     if (at % 7 === DAYS % 7 || at === DAYS - 1) {
       const label = node("text", { x: x + width / 2, y: HEIGHT - 6, class: "chart-label", "text-anchor": at === DAYS - 1 ? "end" : "middle" });
       label.textContent = day(row.day);
@@ -35,21 +40,34 @@ export function chart(days) {
   return svg;
 }
 
+// Turns of a day by route, from the bottom up. "untold" are those of days that were counted before the
+// ledger told them apart.
+export function routesOf({ turns, local_turns: local = 0, cloud_turns: cloud = 0 }) {
+  return { untold: turns - local - cloud, local, cloud };
+}
+
 // A row for each day, also for those on which nothing happened.
 export function lastDays(days, count, today = new Date()) {
   const known = new Map(days.map((row) => [row.day, row]));
   return Array.from({ length: count }, (_, at) => {
     const date = new Date(today.getTime() - (count - 1 - at) * 86_400_000).toISOString().slice(0, 10);
-    return known.get(date) ?? { day: date, turns: 0, failed: 0, input_tokens: 0, output_tokens: 0 };
+    return known.get(date) ?? { day: date, turns: 0 };
   });
 }
 
-function bar(x, width, height, from, kind, title) {
-  const rect = node("rect", { x, width, y: FLOOR - from - height, height, rx: 2, class: kind });
+function bar({ x, width, from, to, kind, title }) {
+  const fill = kind === "cloud" ? { fill: "url(#cloud-hatching)" } : {};
+  const rect = node("rect", { x, width, y: FLOOR - to, height: Math.max(to - from, 1), class: `chart-bar ${kind}`, ...fill });
   const text = node("title", {});
   text.textContent = title;
   rect.append(text);
   return rect;
+}
+
+function hatching() {
+  const pattern = node("pattern", { id: "cloud-hatching", width: 6, height: 6, patternUnits: "userSpaceOnUse", patternTransform: "rotate(45)" });
+  pattern.append(node("rect", { width: 6, height: 6, class: "hatching-ground" }), node("rect", { width: 3, height: 6, class: "hatching-line" }));
+  return pattern;
 }
 
 function node(tag, attributes) {

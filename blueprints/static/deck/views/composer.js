@@ -7,6 +7,7 @@ import { visible } from "../core/text.js";
 import { number, t } from "../i18n/index.js";
 import { h, setText, show, yieldFocus } from "../ui/dom.js";
 import { icon } from "../ui/icons.js";
+import { isOn } from "../ui/keys.js";
 
 const TELL_FROM = 0.8; // of the limit
 const isCoarse = matchMedia("(pointer: coarse)");
@@ -106,8 +107,8 @@ export class Composer {
   // Where the prompt will go, whether it fits, whether it can be sent.
   update() {
     const { text, route } = this.draft;
-    const { characters, fill, fits } = measure(text, this.#limits);
-    setText(this.count, fill < TELL_FROM ? "" : t("count", number(characters), number(this.#limits.text_characters)));
+    const { fill, fits, ...size } = measure(text, this.#limits);
+    setText(this.count, fill < TELL_FROM ? "" : this.#sizeText(size));
     this.count.classList.toggle("over", !fits);
     show(this.excess, !fits);
     const ready = this.#canSend && fits && text.trim() !== "";
@@ -135,7 +136,7 @@ export class Composer {
 
   #key(event) {
     if (event.isComposing || event.keyCode === 229) return; // Safari says 229 on the key that ends it
-    if (event.key === "ArrowUp" && this.text.value === "") {
+    if (event.key === "ArrowUp" && this.text.value === "" && isOn("editLast")) {
       event.preventDefault();
       return this.actions.editLast();
     }
@@ -154,6 +155,13 @@ export class Composer {
   #changed() {
     this.update();
     this.actions.changed(this.draft);
+  }
+
+  // By the limit that is nearer: letters beyond ASCII take more than one byte.
+  #sizeText({ characters, bytes }) {
+    const { text_characters: most, frame_bytes: mostBytes } = this.#limits;
+    if (characters / most >= bytes / mostBytes) return t("count", number(characters), number(most));
+    return t("countBytes", number(bytes), number(mostBytes));
   }
 
   #selectExcess() {

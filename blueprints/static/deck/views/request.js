@@ -70,6 +70,7 @@ export class RequestCard {
       "section",
       { class: `request ${request.kind} ${request.risk ?? ""}`, tabindex: "-1", data: { id: request.id } },
       this.#head(),
+      this.#asker(),
       this.buttons,
       this.waiting,
       this.state,
@@ -121,6 +122,19 @@ export class RequestCard {
       icon(high ? "warning" : "question"),
       h("strong", {}, title),
       h("span", { class: `chip ${high ? "risk" : "plain"}` }, t(high ? "riskHigh" : "riskLow")),
+    );
+  }
+
+  // Whose wish it is: the model, and where it runs.
+  #asker() {
+    const routed = this.context.routed(this.request.turnId);
+    if (!routed || this.request.kind === "choice") return null;
+    const { route, provider, model, host } = routed;
+    return h(
+      "p",
+      { class: "request-asker" },
+      h("span", { class: `chip ${route}` }, icon(route === "local" ? "house" : "cloud"), t(`route.${route}`)),
+      h("span", { dir: "auto" }, t("askedBy", visible(model ?? provider), host ? visible(host) : null)),
     );
   }
 

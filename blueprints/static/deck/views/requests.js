@@ -4,23 +4,29 @@ import { visible } from "../core/text.js";
 import { clock, t } from "../i18n/index.js";
 import { personNeeded } from "../ui/notify.js";
 import { Dock } from "./dock.js";
-import { remaining } from "./request.js";
+import { remaining, toolName } from "./request.js";
 
 const SPOKEN_AT_S = [30, 10];
+const GRACE_MS = 250; // what a rule or the policy decides is decided by then
 
 export class Requests {
   #cards = new Map(); // request_id -> RequestCard
   #spoken = new Map(); // request_id -> seconds at which the countdown was told
+  #seen = new Set(); // request_ids
+  #asked = new Set(); // those of them that a person is asked
   #cameFrom = null;
 
   // `conversation`; `shell`, which says aloud; `edit(turn)`; `composer()`, where the focus goes when
-  // there is nothing else; `scroll()`.
-  constructor({ conversation, shell, edit, composer, scroll }) {
-    Object.assign(this, { conversation, shell, composer, scroll });
+  // there is nothing else; `scroll()`; `changed(turnId)`: a person is asked now.
+  constructor({ conversation, shell, edit, composer, scroll, changed }) {
+    Object.assign(this, { conversation, shell, composer, scroll, changed });
     // What the cards of the transcript may ask and do.
     this.context = {
       isLive: () => conversation.isLive,
       isPending: (id) => conversation.state.pending.has(id),
+      isAsked: (id) => this.#asked.has(id) && conversation.state.pending.has(id),
+      routed: (turnId) => conversation.state.turns.get(turnId)?.routed ?? null,
+      now: () => Date.now() - (conversation.state.clockOffset ?? 0),
       deviceIsHere: conversation.deviceIsHere,
       timeLeft: (request) => remaining(request, conversation.state.clockOffset),
       register: (card) => this.#cards.set(card.request.id, card),
@@ -38,9 +44,15 @@ export class Requests {
     this.#cards.clear();
   }
 
+  // Those that wait for a person, oldest first.
+  get waiting() {
+    return this.conversation.requests().filter(({ id }) => this.#asked.has(id));
+  }
+
   // Something about the requests has changed. Gives those that wait.
   update(title) {
-    const waiting = this.conversation.requests();
+    for (const request of this.conversation.requests()) this.#notice(request);
+    const { waiting } = this;
     this.dock.update(waiting);
     for (const card of this.#cards.values()) card.update();
     personNeeded(waiting, title);
@@ -53,12 +65,12 @@ export class Requests {
       if (!isLive) card.sent = false;
       card.update();
     }
-    this.dock.update(this.conversation.requests());
+    this.dock.update(this.waiting);
   }
 
   // Each second.
   tick() {
-    for (const request of this.conversation.requests()) this.#sayCountdown(request);
+    for (const request of this.waiting) this.#sayCountdown(request);
     for (const card of this.#cards.values()) if (card.isOpen) card.tick();
     this.dock.tick();
     this.check();
@@ -76,16 +88,29 @@ export class Requests {
     }
   }
 
-  announce(payload) {
-    const about = payload.options
-      ? visible(payload.prompt)
-      : t("wantsToRun", visible(payload.tool.replace("__", ".")), payload.risk === "high");
+  // Every tool call has a request, and most are decided in the same moment: only one that stays is
+  // told, and gets a card with buttons. So does one that waited when the conversation was opened.
+  #notice(request) {
+    if (this.#seen.has(request.id)) return;
+    this.#seen.add(request.id);
+    setTimeout(() => {
+      if (!this.context.isPending(request.id)) return;
+      this.#asked.add(request.id);
+      this.#announce(request);
+      this.changed(request.turnId);
+    }, GRACE_MS);
+  }
+
+  #announce(request) {
+    const about = request.kind === "choice"
+      ? visible(request.prompt)
+      : t("wantsToRun", visible(toolName(request)), request.risk === "high");
     this.shell.warn(`${t("needsYou")}: ${about}`);
   }
 
   // To the oldest, and back to where one came from.
   goTo() {
-    const [first] = this.conversation.requests();
+    const [first] = this.waiting;
     const card = first && this.#cards.get(first.id);
     if (!card) return;
     if (card.element.contains(document.activeElement)) {

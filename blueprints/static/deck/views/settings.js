@@ -85,9 +85,19 @@ export class Settings {
       <h3>${t("keys")}</h3>
       ${check(t("keysOn"), prefs().keys, (checked) => setPrefs({ keys: checked }))}
       <dl class="keys">
-        ${SHORTCUTS.map(([name, keys]) => html`<div><dt><kbd>${shown(keys)}</kbd></dt><dd>${t(`key.${name}`)}</dd></div>`)}
+        ${SHORTCUTS.map(([name, keys]) => this.#key(name, keys))}
       </dl>
     </section>`;
+  }
+
+  #key(name, keys) {
+    const { keysOff } = prefs();
+    const turn = ({ target }) => setPrefs({ keysOff: target.checked ? keysOff.filter((one) => one !== name) : [...keysOff, name] });
+    return html`<div>
+      <dt><kbd>${shown(keys)}</kbd></dt>
+      <dd>${t(`key.${name}`)}</dd>
+      <dd><input type="checkbox" aria-label=${t("keyOn", t(`key.${name}`))} .checked=${!keysOff.includes(name)} ?disabled=${!prefs().keys} @change=${turn} /></dd>
+    </div>`;
   }
 
   async #notify(wanted) {

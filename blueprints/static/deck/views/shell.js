@@ -5,6 +5,8 @@ import { h, setText, show } from "../ui/dom.js";
 import { icon } from "../ui/icons.js";
 import { olderButton } from "./transcript.js";
 
+const BESIDE = matchMedia("(min-width: 900px)"); // as css/app.css has it
+
 export class Shell {
   #asked = new Map(); // id -> note
 
@@ -32,20 +34,27 @@ export class Shell {
     this.pill = h("button", { type: "button", class: "pill", hidden: true, onclick: actions.more });
     this.pillText = h("span", {});
     this.pill.append(icon("down"), this.pillText);
-    this.dock = h("div", { class: "dock" });
+    // Below the text, so that nothing which comes here moves it.
+    this.above = h("div", { class: "dock-above" }, this.notice);
+    this.dock = h("div", { class: "dock" }, this.above);
     this.main = h(
       "main",
       { class: "conversation" },
       this.bar,
-      this.notice,
       h("div", { class: "stage" }, this.scroller, this.pill),
       this.dock,
     );
     this.polite = h("div", { class: "visually-hidden", "aria-live": "polite" });
     this.alert = h("div", { class: "visually-hidden", role: "alert" });
     this.root = h("div", { class: "shell" }, this.list, this.shade, this.main, this.polite, this.alert);
+    this.list.addEventListener("keydown", (event) => this.#listKey(event));
     root.replaceChildren(this.skip, this.root);
     this.translate();
+  }
+
+  // The window has become wider or narrower, until `signal` ends it.
+  watch(signal) {
+    BESIDE.addEventListener("change", () => this.toggleList(false), { signal });
   }
 
   translate() {
@@ -59,16 +68,27 @@ export class Shell {
     setText(this.older, t("older"));
   }
 
-  toggleList(isOpen = !this.root.classList.contains("list-open")) {
+  // Where there is no room beside the text the list is a layer: what it covers is out of reach.
+  toggleList(wanted = !this.root.classList.contains("list-open")) {
+    const isOpen = wanted && !BESIDE.matches;
+    const hadFocus = this.list.contains(document.activeElement);
     this.root.classList.toggle("list-open", isOpen);
     this.menu.setAttribute("aria-expanded", String(isOpen));
     show(this.shade, isOpen);
+    this.main.inert = isOpen;
     if (isOpen) this.list.querySelector("button")?.focus();
-    else if (this.list.contains(document.activeElement)) this.menu.focus();
+    else if (hadFocus && !BESIDE.matches) this.menu.focus();
+  }
+
+  #listKey(event) {
+    if (event.key !== "Escape" || !this.root.classList.contains("list-open")) return;
+    event.preventDefault();
+    this.toggleList(false);
   }
 
   // Something that a person should know and that needs no answer.
   tell(text, button = null) {
+    for (const told of this.notice.children) if (told.firstChild.textContent === text) told.remove();
     const note = h("div", { class: "note" }, h("span", {}, text), button);
     const close = h("button", { type: "button", class: "quiet icon-only", "aria-label": t("close"), onclick: () => note.remove() }, icon("cross"));
     note.append(close);

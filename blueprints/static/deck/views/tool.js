@@ -1,7 +1,7 @@
 // A tool call as a card: what runs, what it was given, what came back. It never folds by itself.
 
 import { argumentLines, visible } from "../core/text.js";
-import { duration, t, tCode } from "../i18n/index.js";
+import { duration, elapsed, t, tCode } from "../i18n/index.js";
 import { h, setText, show, yieldFocus } from "../ui/dom.js";
 import { icon } from "../ui/icons.js";
 import { RequestCard } from "./request.js";
@@ -39,24 +39,37 @@ export class ToolCard {
     const status = this.#status();
     this.element.dataset.status = status;
     this.element.setAttribute("aria-busy", String(status === "running"));
-    const seconds = call.endedAt && call.startedAt ? duration(Date.parse(call.endedAt) - Date.parse(call.startedAt)) : "";
-    setText(this.state, [tCode("call", status), seconds].filter(Boolean).join(" \u00b7 "));
+    this.tick();
     if (status !== "running") yieldFocus(this.cancel, this.element);
     show(this.cancel, status === "running" || status === "asking");
     this.arguments.set(argumentLines(call.arguments ?? {}));
     this.result.set(call.summary === null ? "" : visible(call.summary));
-    if (call.request && !this.request) {
+    if (call.request && !this.request && (call.request.resolved || status === "asking")) {
       this.request = new RequestCard(call.request, this.context);
       this.context.register(this.request);
       this.element.append(this.request.element);
+      if (status === "asking") this.arguments.open(); // who decides sees all of it
     }
     this.request?.update();
+  }
+
+  // How long it has run, each second while it does.
+  tick() {
+    const status = this.#status();
+    setText(this.state, [tCode("call", status), this.#took(status)].filter(Boolean).join(" \u00b7 "));
+  }
+
+  #took(status) {
+    const { startedAt, endedAt } = this.call;
+    if (!startedAt || status === "asking") return "";
+    if (endedAt) return duration(Date.parse(endedAt) - Date.parse(startedAt));
+    return status === "running" ? elapsed(Math.max(0, this.context.now() - Date.parse(startedAt))) : "";
   }
 
   #status() {
     const { call } = this;
     if (call.status) return call.status;
-    if (call.request && !call.request.resolved) return "asking";
+    if (call.request && this.context.isAsked(call.request.id)) return "asking";
     return "running";
   }
 }
@@ -71,7 +84,7 @@ class Clipped {
   constructor(name, lines) {
     this.lines = lines;
     this.label = h("span", { class: "clipped-label" }, t(name));
-    this.pre = h("pre", { class: `clipped clip-${lines}`, dir: "auto" });
+    this.pre = h("pre", { class: `clipped clip-${lines}`, dir: "auto", role: "group", "aria-label": t(name) });
     this.toggle = h("button", { type: "button", class: "quiet small", "aria-expanded": "false", onclick: () => this.#flip() }, t("showAll"));
     this.element = h("div", { class: "clipped-box" }, this.label, this.pre, this.toggle);
   }
@@ -83,8 +96,16 @@ class Clipped {
     show(this.toggle, isLong);
   }
 
-  #flip() {
-    const isOpen = this.pre.classList.toggle("open");
+  // Whole, in a box that scrolls when it is very long.
+  open() {
+    if (this.toggle.hidden) return;
+    this.pre.classList.add("bounded");
+    this.pre.tabIndex = 0;
+    this.#flip(true);
+  }
+
+  #flip(wanted) {
+    const isOpen = this.pre.classList.toggle("open", wanted);
     this.toggle.setAttribute("aria-expanded", String(isOpen));
     setText(this.toggle, t(isOpen ? "showLess" : "showAll"));
   }

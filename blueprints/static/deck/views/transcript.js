@@ -78,7 +78,7 @@ export class Transcript {
   }
 
   async older() {
-    if (this.#loading || !this.#hasOlder()) return;
+    if (this.#loading || this.#quiet || !this.#hasOlder()) return;
     this.#loading = true;
     const known = this.#allTurns().length;
     if (known - this.#mounted < STEP && this.getState().hasOlder) await this.fetchOlder().catch(() => {});
@@ -89,6 +89,11 @@ export class Transcript {
 
   nearTop(scrollTop) {
     if (scrollTop < AHEAD_PX && this.#hasOlder()) this.older();
+  }
+
+  // Each second, for what tells how long it has run.
+  tick() {
+    for (const view of this.#views.values()) view.tick();
   }
 
   // Turns far above are dropped while the reader follows the newest.

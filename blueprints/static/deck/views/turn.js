@@ -56,7 +56,7 @@ export class TurnView {
     setText(this.origin, turn.origin && turn.origin !== "deck" ? tCode("origin", turn.origin) : "");
     const wait = this.#updateParts();
     const isRunning = turn.status === "running";
-    show(this.working, isRunning && turn.parts.at(-1)?.kind !== "text" && !waitsForPerson(turn));
+    show(this.working, isRunning && turn.parts.at(-1)?.kind !== "text" && !this.#waitsForPerson());
     this.element.setAttribute("aria-busy", String(isRunning));
     this.#updateFailure();
     this.#updateFooter();
@@ -84,6 +84,10 @@ export class TurnView {
     return wait;
   }
 
+  tick() {
+    if (this.turn.status === "running") for (const view of this.#parts) view.tick?.();
+  }
+
   #viewOf(part) {
     if (part.kind === "text") return new AnswerText();
     if (part.kind === "call") return new ToolCard(part.call, this.context);
@@ -92,20 +96,23 @@ export class TurnView {
     return card;
   }
 
+  // Then nothing works: a person is asked.
+  #waitsForPerson() {
+    return this.turn.parts.some(({ call, request = call?.request }) => request && this.context.isAsked(request.id));
+  }
+
   #updateFailure() {
     const { turn } = this;
     const failed = turn.status === "failed";
     if (!failed || !this.failure.hidden) return show(this.failure, failed);
     const interrupted = turn.reason === "interrupted" || turn.reason === "cancelled";
     this.failure.classList.toggle("neutral", interrupted);
-    this.failure.replaceChildren(
+    this.failure.replaceChildren(...[
       h("p", {}, icon(interrupted ? "info" : "warning"), h("strong", {}, tCode("failed", turn.reason))),
-      ...(turn.message && !interrupted
-        ? [h("p", { class: "meta", dir: "auto" }, visible(turn.message), " ", h("code", {}, visible(turn.reason)))]
-        : []),
+      interrupted ? null : h("p", { class: "meta", dir: "auto" }, turn.message ? `${visible(turn.message)} ` : null, h("code", {}, visible(turn.reason))),
       h("p", {}, tCode("advice", adviceFor(turn.reason))),
       h("button", { type: "button", onclick: () => this.context.edit(turn) }, t("sendAgain")),
-    );
+    ].filter(Boolean));
     show(this.failure, true);
   }
 
@@ -170,10 +177,6 @@ export class TurnView {
   }
 }
 
-// A request of it waits: then nothing works, a person is asked.
-const waitsForPerson = (turn) =>
-  turn.parts.some(({ call, request = call?.request }) => request && !request.resolved);
-
 const WORDS = { stayed: "stayed", near: "near", unused: "noNetworkUsed" };
 
 const ADVICE = {
@@ -189,6 +192,7 @@ const ADVICE = {
   spend_limit: "spend",
   context_too_long: "shorter",
   interrupted: "again",
+  session_stopped: "again",
   cancelled: "again",
 };
 const adviceFor = (reason) => ADVICE[reason] ?? "log";

@@ -4,7 +4,7 @@ import { visible } from "../core/text.js";
 import { dateTime, day, duration, number, t } from "../i18n/index.js";
 import { html, nothing, render } from "../ui/html.js";
 import { icon } from "../ui/icons.js";
-import { chart } from "./chart.js";
+import { chart, routesOf } from "./chart.js";
 import { Dialog } from "./dialog.js";
 
 const EVERY_MS = 30_000;
@@ -49,26 +49,29 @@ export class Usage {
       <dl class="totals">
         ${total(t("turns"), number(totals.turns))}
         ${total(t("failedTurns"), number(totals.failed))}
-        ${total(t("tokensIn"), number(totals.input_tokens))}
-        ${total(t("tokensOut"), number(totals.output_tokens))}
+        ${total(t("tokensIn"), tokens(totals)[0])}
+        ${total(t("tokensOut"), tokens(totals)[1])}
         ${total(t("toolCalls"), number(totals.tool_calls))}
       </dl>
       <h3>${t("byModel")}</h3>
       ${table(
         [t("route"), t("model"), t("turns"), t("failedTurns"), t("tokensIn"), t("tokensOut")],
         routes.map((row) => [
-          html`<span class="chip ${row.route}">${icon(row.route === "local" ? "house" : "cloud")}${t(`route.${row.route}`)}</span>`,
+          chip(row.route),
           [row.provider, row.model].filter(Boolean).map(visible).join(" "),
           ...counts(row),
         ]),
       )}
       <h3>${t("perDay")}</h3>
       ${chart(days)}
-      <p class="meta">${t("chartLegend")}</p>
+      <p class="meta chart-legend">
+        ${chip("local")}<span>${t("plainBar")}</span>${chip("cloud")}<span>${t("hatchedBar")}</span>
+        ${days.some((row) => routesOf(row).untold) ? html`<span>${t("greyBar")}</span>` : nothing}
+      </p>
       <details><summary>${t("asTable")}</summary>
         ${table(
-          [t("day"), t("turns"), t("failedTurns"), t("tokensIn"), t("tokensOut")],
-          [...days].reverse().map((row) => [day(row.day, { dateStyle: "medium" }), ...counts(row)]),
+          [t("day"), t("route.local"), t("route.cloud"), t("turns"), t("failedTurns"), t("tokensIn"), t("tokensOut")],
+          [...days].reverse().map((row) => [day(row.day, { dateStyle: "medium" }), ...byRoute(row), ...counts(row)]),
         )}
       </details>
       <h3>${t("latest")}</h3>
@@ -78,8 +81,7 @@ export class Usage {
           dateTime(row.at),
           html`${t(`route.${row.route}`)}${row.status === "error" ? html` <span class="chip risk">${t("failedOne")}</span>` : nothing}`,
           visible(row.model ?? row.provider ?? ""),
-          number(row.input_tokens),
-          number(row.output_tokens),
+          ...tokens(row),
           duration(row.duration_ms),
         ]),
       )}
@@ -90,7 +92,20 @@ export class Usage {
 
 const total = (name, value) => html`<div><dt>${name}</dt><dd>${value}</dd></div>`;
 
-const counts = (row) => [row.turns, row.failed, row.input_tokens, row.output_tokens].map(number);
+const chip = (route) =>
+  html`<span class="chip ${route}">${icon(route === "local" ? "house" : "cloud")}${t(`route.${route}`)}</span>`;
+
+// The ledger writes 0 for what a provider did not count; no turn is sent without a token.
+function tokens({ input_tokens: sent, output_tokens: received }) {
+  return sent || received ? [number(sent), number(received)] : [t("uncounted"), t("uncounted")];
+}
+
+function byRoute(row) {
+  const { local, cloud, untold } = routesOf(row);
+  return [local, cloud].map((turns) => (untold && !turns ? t("unknown") : number(turns)));
+}
+
+const counts = (row) => [number(row.turns), number(row.failed), ...tokens(row)];
 
 const table = (heads, rows) =>
   rows.length
