@@ -66,10 +66,11 @@ class EventLog(Protocol):
         """Whether it has more bytes than its limit, and `compact` could not help that."""
         ...
 
-    def append(self, events: Sequence[Event], *, sync: bool) -> None:
+    def append(self, events: Sequence[Event], *, sync: bool) -> Sequence[bytes]:
         """Keep them, in one write; with `sync` under `storage.fsync = "turn"` they are on the disk.
 
-        Raises PersistenceError; the log takes nothing more then.  Blocks on: disk.
+        Answers each as it is sent.  Raises PersistenceError; the log takes nothing more then.
+        Blocks on: disk.
         """
         ...
 

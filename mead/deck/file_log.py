@@ -113,11 +113,13 @@ class FileEventLog:
             raise
         return events_log, contents.state
 
-    def append(self, events: Sequence[Event], *, sync: bool) -> None:
+    def append(self, events: Sequence[Event], *, sync: bool) -> Sequence[bytes]:
         policy = self._files.policy.fsync
         sync = policy == "always" or (sync and policy == "turn")
-        self._write([event.encode() for event in events], events[0].sequence, sync=sync)
+        encoded = [event.encode() for event in events]
+        self._write(encoded, events[0].sequence, sync=sync)
         self._events += len(events)
+        return encoded
 
     @property
     def is_full(self) -> bool:

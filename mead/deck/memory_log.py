@@ -118,14 +118,15 @@ class MemoryEventLog:
     def is_full(self) -> bool:
         return self.size > self._limits.bytes
 
-    def append(self, events: Sequence[Event], *, sync: bool) -> None:
+    def append(self, events: Sequence[Event], *, sync: bool) -> Sequence[bytes]:
         del sync
-        for event in events:
-            entry = _Entry.of(event)
+        added = [_Entry.of(event) for event in events]
+        for entry in added:
             self.entries.append(entry)
             self.size += entry.size
-            if event.type == "prompt.accepted":
-                self._newest_prompt = event.sequence
+            if entry.type == "prompt.accepted":
+                self._newest_prompt = entry.sequence
+        return [entry.data for entry in added]
 
     def compact(self, state: DeckState) -> None:
         if not self._is_due(state):

@@ -38,20 +38,20 @@ class Recorder:
             for sequence, each in enumerate(new, start=self.state.last_sequence + 1)
         ]
         try:
-            self.log.append(placed, sync=any(each.is_synced for each in new))
+            encoded = self.log.append(placed, sync=any(each.is_synced for each in new))
         except PersistenceError as error:
             raise LogFailed(error.message) from None
-        for event in placed:
+        for event, data in zip(placed, encoded, strict=True):
             apply(self.state, event)
-            self._publish(event)
+            self._publish(event.sequence, data)
         self.log.compact(self.state)
 
-    def _publish(self, event: Event) -> None:
+    def _publish(self, sequence: int, data: bytes) -> None:
         if not self.feeds:
             return
-        frame = self.feeds[0].socket.encode_text(event.encode())
+        frame = self.feeds[0].socket.encode_text(data)
         for feed in self.feeds:
-            feed.push(frame, event.sequence)
+            feed.push(frame, sequence)
 
 
 def tell(
