@@ -98,7 +98,7 @@ class DeckSocket:
                 channel = self._channels.channel_for(self._session_id)
                 feed: Feed | None = channel.call(Attach(self._socket, resume), None)
             except SessionNotFound:
-                self._close(GONE if self._around.files is None else STOPPED)
+                self._close(STOPPED if self._is_stored() else GONE)
                 return None
             except (ActorDied, MailboxFull, MeadError) as error:
                 log.warning("session %s: no channel: %s", self._session_id, type(error).__name__)
@@ -108,6 +108,14 @@ class DeckSocket:
                 return channel, feed
             sleep_ms(ENDING_POLL_MS)  # it ends, and another will follow it
         return None
+
+    def _is_stored(self) -> bool:
+        """Whether a ticket would resume the conversation, which does not run.  Blocks on: disk."""
+        try:
+            stored = self._around.api.list_sessions()
+        except MeadError:  # the next ticket will say so
+            return True
+        return any(entry.session_id == self._session_id for entry in stored)
 
     # -- staying -----------------------------------------------------------------------------------
 

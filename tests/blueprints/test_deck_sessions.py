@@ -45,9 +45,10 @@ def test_a_conversation_is_named_and_the_name_stays(deck, tmp_path):
     assert (tmp_path / f"{session_id}.title").read_text() == "Tea ☕"
 
 
-@pytest.mark.parametrize("body", [{}, {"title": ""}, {"title": 3}, {"title": "a\nb"}])
-def test_what_is_no_title_is_a_400(deck, body):
+@pytest.mark.parametrize("title", [None, "", 3, "a\nb", "x" * 201])
+def test_what_is_no_title_is_a_400(deck, title):
     session_id = deck.conversation("hello")
+    body = {} if title is None else {"title": title}
     answer = deck.ask("PATCH", f"sessions/{session_id}", json=body)
     assert (answer.status_code, answer.json["error"]) == (400, "invalid_input")
 

@@ -408,6 +408,17 @@ def test_a_socket_for_a_conversation_that_has_gone_is_told_not_to_come_back(make
     assert device.gone() == (4404, "gone")
 
 
+@pytest.mark.parametrize(("end", "told"), [("stop", (4409, "stopped")), ("delete", (4404, "gone"))])
+def test_a_conversation_that_ends_before_its_socket_resumes_is_told_as_any_other(
+    make_mead, devices, tmp_path, end, told
+):
+    mead, session_id = opened(make_mead(directory=tmp_path))
+    device = devices.at(mead, session_id).connect()
+    getattr(mead, f"{end}_session")(session_id)
+    device.say("session.resume", last_sequence=0)
+    assert device.gone() == told
+
+
 def test_the_in_memory_socket_keeps_the_limits_of_the_real_one():
     socket = MemorySocket()
     frame = b'{"type": "x"}'
