@@ -59,10 +59,15 @@ def parse_authority(text: str | None) -> Authority | None:
 
 
 def parse_address(text: str) -> IPAddress | None:
-    """An IP address; IPv4 inside IPv6 is the IPv4 address."""
+    """An IP address; IPv4 inside IPv6 is the IPv4 address.
+
+    Behind the % of a link-local one Python takes anything, and addresses are logged.
+    """
     try:
         address = ipaddress.ip_address(text)
     except ValueError:
+        return None
+    if not text.isprintable():
         return None
     return getattr(address, "ipv4_mapped", None) or address
 

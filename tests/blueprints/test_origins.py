@@ -185,7 +185,9 @@ def test_a_trusted_proxy_that_says_nothing_is_the_client():
     )
 
 
-@pytest.mark.parametrize("text", ["unknown", "_hidden", "", "203.0.113.9:4711"])
+@pytest.mark.parametrize(
+    "text", ["unknown", "_hidden", "", "203.0.113.9:4711", "fe80::1%\x1b[2J", "fe80::1%a\u202eb"]
+)
 def test_an_address_that_cannot_be_read_leaves_the_proxy_as_the_client(text):
     rules = origins(trusted_proxies=("10.0.0.1",))
     assert rules.sender("10.0.0.1", {"X-Forwarded-For": text}).address == "10.0.0.1"
