@@ -1,99 +1,21 @@
-"""The README's way: a clone, `make run`, and a first conversation with the embedded model.
-
-The virtual environment is the one of this run (installing it is what `make test` shows); the clone,
-its mead.toml, the server, the model and the commands are real.
-"""
+"""The README's way: a clone, `make run`, and a first conversation with the embedded model."""
 
 import os
-import re
-import signal
+import shutil
 import stat
 import subprocess
 import sys
 from collections.abc import Iterator
 from pathlib import Path
 
-import gevent
-import psutil
 import pytest
 import requests
 
-from tests.helpers.server import free_port
-from tests.helpers.waiting import eventually
-
-ROOT = Path(__file__).parents[2]
-VENV = Path(sys.prefix)
-BOUND_S = 60.0
+from tests.e2e.clone import ROOT, Clone
+from tests.page.modules import install, node
 
 pytestmark = [pytest.mark.e2e, pytest.mark.timeout(240)]
-
-
-class Clone:
-    """A fresh clone with its own server."""
-
-    def __init__(self, directory: Path) -> None:
-        self.directory = directory
-        self.port = free_port()
-        subprocess.run(["git", "clone", "-q", str(ROOT), str(directory)], check=True)
-        (directory / ".venv").symlink_to(VENV)
-        self.environment = {
-            "PATH": os.environ["PATH"],
-            "HOME": str(directory.parent),
-            "MEAD_MCP_SERVER__PORT": str(self.port),
-        }
-        self.output = directory.parent / "make-run.txt"
-        self.server: subprocess.Popen[bytes] | None = None
-
-    def url(self, path: str) -> str:
-        return f"http://127.0.0.1:{self.port}{path}"
-
-    def make_run(self) -> None:
-        with self.output.open("wb") as output:
-            self.server = subprocess.Popen(
-                ["make", "run"],
-                cwd=self.directory,
-                env=self.environment,
-                stdout=output,
-                stderr=subprocess.STDOUT,
-                start_new_session=True,
-            )
-        assert eventually(self._is_ready, BOUND_S), self.output.read_text()
-
-    def flask(self, *arguments: str, stdin: str = "") -> subprocess.CompletedProcess[str]:
-        return subprocess.run(
-            [str(self.directory / ".venv/bin/flask"), "mead", *arguments],
-            cwd=self.directory,
-            env=self.environment,
-            input=stdin,
-            capture_output=True,
-            text=True,
-            timeout=BOUND_S * 2,
-            check=False,
-        )
-
-    def stop(self) -> None:
-        if self.server is None or self.server.poll() is not None:
-            return
-        family = psutil.Process(self.server.pid).children(recursive=True)
-        os.killpg(self.server.pid, signal.SIGINT)
-        self.server.wait(BOUND_S)
-        _, alive = psutil.wait_procs(family, 5)
-        assert alive == []
-
-    def kill(self) -> None:
-        assert self.server is not None
-        os.killpg(self.server.pid, signal.SIGKILL)
-        self.server.wait(BOUND_S)
-
-    def _is_ready(self) -> bool:
-        assert self.server is not None
-        if self.server.poll() is not None:
-            raise AssertionError(self.output.read_text())
-        try:
-            return requests.get(self.url("/readyz"), timeout=5).ok
-        except requests.ConnectionError:
-            gevent.sleep(0.1)
-            return False
+CHROMIUM = os.environ.get("MEAD_CHROMIUM") or shutil.which("chromium")
 
 
 @pytest.fixture
@@ -110,9 +32,7 @@ def test_a_newcomer_gets_from_clone_to_answer(clone: Clone) -> None:
     assert 'provider = "embedded"' in config.read_text()
     assert ".venv/bin/flask mead ask" in clone.output.read_text()
 
-    link = re.search(r"http://127\.0\.0\.1:\d+/deck/#code=([\w-]+)", clone.output.read_text())
-    assert link
-    login = requests.post(clone.url("/deck/login"), json={"code": link[1]}, timeout=5)
+    login = requests.post(clone.url("/deck/login"), json={"code": clone.link()[1]}, timeout=5)
     key = {"Authorization": f"Bearer {login.json()['token']}"}
     assert requests.get(clone.url("/deck/"), timeout=5).text.startswith("<!doctype html>")
     assert requests.get(clone.url("/deck/info"), headers=key, timeout=5).json()["slots"]["local"]
@@ -137,6 +57,35 @@ def test_a_newcomer_gets_from_clone_to_answer(clone: Clone) -> None:
     )
     left = [line for line in status.stdout.splitlines() if ".venv" not in line]
     assert left == []  # what a run leaves is ignored by git
+
+
+@pytest.mark.skipif(CHROMIUM is None, reason="Chromium is missing")
+def test_a_newcomer_gets_from_the_printed_link_to_a_streamed_answer_in_the_page(
+    clone: Clone,
+) -> None:
+    clone.make_run()
+    ran = subprocess.run(
+        [
+            str(node()),
+            "--test",
+            "--test-reporter=spec",
+            str(Path(__file__).with_name("newcomer.mjs")),
+        ],
+        cwd=ROOT,
+        env={
+            **os.environ,
+            "MEAD_LINK": clone.link()[0],
+            "MEAD_PAGE_MODULES": str(install()),
+            "MEAD_CHROMIUM": str(CHROMIUM),
+        },
+        capture_output=True,
+        text=True,
+        timeout=200,
+        check=False,
+    )
+    sys.stdout.write(ran.stdout)
+    assert ran.returncode == 0, ran.stdout + ran.stderr
+    assert "pass 1" in ran.stdout
 
 
 def test_a_conversation_outlives_a_kill_of_everything(clone: Clone) -> None:

@@ -4,7 +4,7 @@ import { execFileSync } from "node:child_process";
 import { writeFileSync } from "node:fs";
 import path from "node:path";
 
-const toml = (folder, { port, python, root, eventLogLimit = 10_000, storage = true, tls = false }) => `
+const toml = (folder, { port, python, root, eventLogLimit = 10_000, storage = true, tls = false, deck = "" }) => `
 [runtime]
 turn_timeout_ms = 120000
 ${storage ? `\n[storage]\ndirectory = "${folder}/store"\n` : ""}
@@ -16,6 +16,7 @@ token = "deck-token-for-tests-0123456789abcde"
 heartbeat_ms = 2000
 queue_limit = 3
 event_log_limit = ${eventLogLimit}
+${deck}
 
 [router.slots.local]
 provider = "tests.page.provider:PageProvider"

@@ -40,7 +40,15 @@ export class Server {
   }
 
   async start() {
-    this.port ??= await freePort();
+    if (this.port) await this.#run();
+    else {
+      do this.port = await freePort(); // another process may take it meanwhile
+      while (!(await this.#run({ mayBeTaken: true })));
+    }
+    return this;
+  }
+
+  async #run({ mayBeTaken = false } = {}) {
     configure(this.folder, { port: this.port, python: PYTHON, root: ROOT, ...this.options });
     this.process = spawn(PYTHON, ["-m", "gunicorn", "wsgi:app"], {
       cwd: ROOT,
@@ -52,9 +60,10 @@ export class Server {
     const heard = (data) => (this.output += data);
     this.process.stdout.on("data", heard);
     this.process.stderr.on("data", heard);
-    await until(() => this.output.includes("Mead is ready") || this.process.exitCode !== null, 20_000);
+    await until(() => this.output.includes("Mead is ready") || this.process.exitCode !== null, 60_000);
+    if (mayBeTaken && this.output.includes("Connection in use") && this.process.exitCode !== null) return false;
     assert.equal(this.process.exitCode, null, this.output);
-    return this;
+    return true;
   }
 
   get address() {
@@ -93,7 +102,10 @@ export class Server {
   }
 }
 
-export async function until(check, ms = 5_000) {
+// Waits are bounded so that a fault is told, not so that a loaded machine fails.
+const SOON_MS = 20_000;
+
+export async function until(check, ms = SOON_MS) {
   const end = Date.now() + ms;
   for (;;) {
     const value = await check();
@@ -103,13 +115,14 @@ export async function until(check, ms = 5_000) {
   }
 }
 
-export const launch = () =>
-  chromium.launch({ executablePath: process.env.MEAD_CHROMIUM ?? "/usr/bin/chromium", args: ["--no-sandbox"] });
+export const launch = (...more) =>
+  chromium.launch({ executablePath: process.env.MEAD_CHROMIUM ?? "/usr/bin/chromium", args: ["--no-sandbox", ...more] });
 
 // A page of a signed-in reader. What must never happen is noted in `faults` while it lives.
-export async function openPage(browser, address, { token = TOKEN, hash = "", ...options } = {}) {
+// `prepare` has the page before it is loaded.
+export async function openPage(browser, address, { token = TOKEN, hash = "", prepare, ...options } = {}) {
   const context = await browser.newContext({ viewport: { width: 1280, height: 800 }, locale: "en-US", ...options });
-  context.setDefaultTimeout(10_000);
+  context.setDefaultTimeout(SOON_MS);
   const page = await context.newPage();
   const faults = [];
   page.on("pageerror", (error) => faults.push(`error: ${error.message}`));
@@ -128,23 +141,27 @@ export async function openPage(browser, address, { token = TOKEN, hash = "", ...
       [`mead ${base} token`, JSON.stringify(token)],
     );
   }
+  await prepare?.(page);
   await page.goto(address + hash);
   return Object.assign(page, { faults });
 }
 
 export async function send(page, text) {
+  page.before = await page.locator("article.turn").evaluateAll((turns) => turns.map(({ id }) => id));
   await page.locator("#composer-text").fill(text);
   const isTouch = await page.evaluate(() => matchMedia("(pointer: coarse)").matches);
   if (isTouch) await page.locator(".send").click(); // there Enter breaks the line
   else await page.keyboard.press("Enter");
 }
 
-// The newest turn, once it has ended.
-export async function ended(page, ms = 15_000) {
-  const turn = page.locator("article.turn").last();
-  await turn.waitFor({ timeout: ms });
-  await page.locator("article.turn:last-child[aria-busy=false] .tokens:not(:empty)").waitFor({ timeout: ms });
-  return turn;
+// The newest turn, once it has ended and is shown in full; never one that stood before the last `send`.
+export async function ended(page, ms = 30_000) {
+  const isOver = (before) => {
+    const turn = document.querySelector("article.turn:last-child");
+    return turn && !before.includes(turn.id) && turn.matches("[aria-busy=false]:has(.tokens:not(:empty))");
+  };
+  await page.waitForFunction(isOver, page.before ?? [], { timeout: ms });
+  return page.locator("article.turn").last();
 }
 
 export const live = (page) => page.locator(".status[data-kind=live]").waitFor();

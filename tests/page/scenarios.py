@@ -62,6 +62,7 @@ def _tool(name: str, **arguments: Any) -> dict[str, Any]:
 
 
 LIST: Final = _tool("files__list", path="notes", changed_since="2026-11-30")
+OTHER_LIST: Final = _tool("files__list", path="letters")
 REPORT: Final = "# Report\n\nThree files changed today.\nThe newest decides the wait.\nEnd."
 WRITE: Final = _tool("files__write", path="notes/report.md", text=REPORT)
 ASK: Final = _tool(
@@ -83,6 +84,8 @@ def _steps(word: str, rest: str) -> list[dict[str, Any]]:
     if word == "slow":
         text = (PARAGRAPH * 12)[: int(rest.split()[0]) if rest[:1].isdigit() else None]
         return [{"chunks": _pieces(text, 12), "delay_ms": 50, **answer}]
+    if word == "endless":  # two minutes: it ends when somebody ends it
+        return [{"chunks": _pieces(PARAGRAPH * 150, 12), "delay_ms": 50, **answer}]
     return SCRIPTS.get(word, [{"chunks": ["Hello. ", "What can I do for you?"], **answer}])
 
 
@@ -104,8 +107,11 @@ SLEEP: Final = _tool("files__sleep", seconds=30)
 SCRIPTS: Final[dict[str, list[dict[str, Any]]]] = {
     "code": [{**_said(*_pieces(CODE, 7)), "delay_ms": 4}],
     "long": [{**_said(*_pieces(LONG, 100)), "delay_ms": 1}],
+    # Half an answer, and then nothing for a minute.
+    "held": [{**_said(PARAGRAPH * 2 + CODE[:330], *[""] * 600), "delay_ms": 100}],
     "fence": [{**_said(*_pieces(FENCE, 40)), "delay_ms": 20}],
     "read": [{"tool_calls": [LIST]}, _said("Two notes: ", "a and b.")],
+    "reads": [{"tool_calls": [LIST, OTHER_LIST]}, _said("Two lists.")],
     "write": [{"chunks": ["I will write it."], "tool_calls": [WRITE]}, _said("Done.")],
     "both": [{"tool_calls": [LIST, WRITE]}, _said("Both are done.")],
     "sleep": [{"tool_calls": [SLEEP]}, _said("Awake.")],

@@ -214,8 +214,7 @@ export class Page {
     if (state.running) this.live.skip(state.running, this.conversation.textOf(state.running));
     this.transcript.quiet = false;
     this.#updateHead();
-    if (!this.scroll.restore(this.#place)) this.scroll.settle();
-    this.#place = null;
+    if (!this.transcript.isFilling) this.#place = null;
   }
 
   #head(event) {
@@ -259,8 +258,11 @@ export class Page {
     this.shell.emptyBox.replaceChildren(emptyState({ info: this.#info, policyLevel, fill }));
   }
 
+  // A place to return to may need several paints until it is there; who scrolls has another one.
   #painted() {
-    this.scroll.settle();
+    if (this.scroll.isByReader) this.#place = null;
+    if (!this.scroll.restore(this.#place)) this.scroll.settle();
+    if (!this.transcript.isFilling) this.#place = null;
     this.requests.check();
   }
 

@@ -57,6 +57,7 @@ test(`${PAYLOADS.length} payloads in answers`, { timeout: 240_000 }, async () =>
   // The same from the log, parsed in one piece.
   await page.reload();
   await ended(page);
+  await until(async () => (await page.locator("article.turn[aria-busy=true]").count()) === 0);
   assert.deepEqual(await state(page), CLEAN);
   assert.deepEqual(page.faults, []);
   await page.context().close();

@@ -2,10 +2,9 @@
 
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
-import http from "node:http";
-import net from "node:net";
 
 import { Server, TOKEN, axe, ended, launch, live, openPage, send, until } from "../harness.mjs";
+import { Proxy } from "../proxy.mjs";
 
 let server, browser;
 before(async () => {
@@ -103,35 +102,15 @@ test("the page is served with its headers, whole or not at all", async () => {
 });
 
 test("the page works behind a path prefix", async () => {
-  const proxy = http.createServer((request, response) => {
-    const upstream = http.request(
-      { port: server.port, path: request.url.replace(/^\/some\/prefix/, ""), method: request.method, headers: request.headers },
-      (answer) => {
-        response.writeHead(answer.statusCode, answer.headers);
-        answer.pipe(response);
-      },
-    );
-    request.pipe(upstream);
-  });
-  proxy.on("upgrade", (request, socket) => {
-    const upstream = net.connect(server.port, "127.0.0.1", () => {
-      const lines = Object.entries(request.headers).map(([name, value]) => `${name}: ${value}\r\n`);
-      upstream.write(`GET ${request.url.replace(/^\/some\/prefix/, "")} HTTP/1.1\r\n${lines.join("")}\r\n`);
-      socket.pipe(upstream).pipe(socket);
-    });
-    upstream.on("error", () => socket.destroy());
-    socket.on("error", () => upstream.destroy());
-  });
-  await new Promise((resolve) => proxy.listen(0, "127.0.0.1", resolve));
-  const page = await openPage(browser, `http://127.0.0.1:${proxy.address().port}/some/prefix/deck/`);
+  const proxy = await new Proxy(server, "/some/prefix").start();
+  const page = await openPage(browser, proxy.address);
   await send(page, "hello");
   await ended(page);
   await live(page);
   assert.match(page.url(), /\/some\/prefix\/deck\/#\/c\//);
   assert.deepEqual(page.faults, []);
   await page.context().close();
-  proxy.closeAllConnections();
-  proxy.close();
+  proxy.end();
 });
 
 test("the page works under TLS", { timeout: 60_000 }, async () => {

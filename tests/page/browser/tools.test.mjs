@@ -72,16 +72,14 @@ test("keys that were meant for the prompt answer nothing, nor does a click that 
       if (!button || globalThis.clicked++) return;
       const press = () => button.dispatchEvent(new MouseEvent("click", { bubbles: true, detail: 1 }));
       press(); // in the very moment it appears
-      setTimeout(press, 100); // and before anyone can have read it
+      requestAnimationFrame(press); // and before anyone can have read it
     }).observe(document.body, { subtree: true, childList: true });
   });
   await page.locator("#composer-text").fill("write it");
   await page.keyboard.down("Enter");
   await buttons(page).getByRole("button", { name: "Allow once" }).waitFor();
   for (const key of ["Enter", " ", "a", "r", "Enter"]) await page.keyboard.press(key);
-  await page.waitForTimeout(STILL_MS);
-  assert.equal(await page.evaluate(() => globalThis.clicked > 0), true);
-  assert.match(await page.locator("article .request").last().innerText(), /Not taken/);
+  await page.locator("article .request").last().getByText("Not taken").waitFor();
   assert.ok(await buttons(page).getByRole("button", { name: "Allow once" }).isVisible());
   assert.equal(await page.evaluate(() => document.activeElement.id), "composer-text");
   await page.keyboard.press("Escape");
@@ -93,14 +91,15 @@ test("keys that were meant for the prompt answer nothing, nor does a click that 
 test("F8 goes to the request and back; there R rejects", async () => {
   const page = await openPage(browser, server.address);
   await asks(page);
-  await page.waitForTimeout(STILL_MS);
   await page.keyboard.press("F8");
   assert.ok(await page.evaluate(() => document.activeElement.classList.contains("request")));
   await page.keyboard.press("F8");
   assert.equal(await page.evaluate(() => document.activeElement.id), "composer-text");
   await page.keyboard.press("F8");
-  await page.waitForTimeout(STILL_MS);
-  await page.keyboard.press("r");
+  await until(async () => {
+    await page.keyboard.press("r"); // not heard before the card stood still
+    return (await page.locator(".request.settled").count()) === 1;
+  });
   const turn = await ended(page);
   assert.match(await turn.locator(".request").innerText(), /Rejected\. Decided in this browser/);
   assert.match(await turn.locator(".tool").innerText(), /not allowed/);
@@ -141,11 +140,15 @@ test("the policy is chosen in one place and holds", async () => {
 
 test("a question is answered by a button, and more time can be had", async () => {
   const page = await openPage(browser, server.address);
+  const extended = [];
+  page.on("websocket", (socket) => socket.on("framereceived", ({ payload }) => payload.includes("request.extended") && extended.push(payload)));
   await send(page, "ask me");
   const option = buttons(page).getByRole("button", { name: "All of them" });
   await option.waitFor();
-  await page.waitForTimeout(STILL_MS);
-  await page.getByRole("button", { name: "More time" }).last().click();
+  await until(async () => {
+    await page.getByRole("button", { name: "More time" }).last().click(); // not heard before it stood still
+    return extended.length > 0;
+  });
   await press(page, "All of them");
   const turn = await ended(page);
   assert.match(await turn.innerText(), /Which notes do you mean\?[\s\S]*Chosen: All of them\. Decided in this browser/);

@@ -8,6 +8,7 @@ import { arrange, h } from "../ui/dom.js";
 const md = newParser();
 const LEAST_MS = 50;
 const REST_FACTOR = 6; // a flush that took 20 ms is followed by 120 ms for everything else
+const SLICE = 16_384; // characters a flush takes in: 200 kB that come at once are a dozen frames
 
 export class AnswerText {
   element = h("div", { class: "prose" });
@@ -22,27 +23,28 @@ export class AnswerText {
   // `part.text` has grown, or the part is over. Gives the milliseconds until it wants to be called
   // again, or null if everything is shown.
   update(part, isOver) {
-    if (this.#isDone) return null;
-    if (part.text.length > this.#taken) {
-      this.#stream.append(part.text.slice(this.#taken));
-      this.#taken = part.text.length;
-    } else if (!isOver) return null;
+    if (this.#isDone || (part.text.length === this.#taken && !isOver)) return null;
     const now = performance.now();
     if (!isOver && now < this.#nextAt) return this.#nextAt - now;
-    if (isOver) this.#finish();
-    else this.#flush();
-    const took = performance.now() - now;
-    this.#nextAt = performance.now() + Math.max(LEAST_MS, REST_FACTOR * took);
-    return null;
+    this.#stream.append(part.text.slice(this.#taken, this.#taken + SLICE));
+    this.#taken = Math.min(part.text.length, this.#taken + SLICE);
+    const hasMore = part.text.length > this.#taken;
+    if (isOver && !hasMore) this.#finish();
+    else this.#flush({ withTail: !isOver });
+    const rest = Math.max(LEAST_MS, REST_FACTOR * (performance.now() - now));
+    this.#nextAt = performance.now() + rest;
+    if (!hasMore) return null;
+    return isOver ? 0 : rest;
   }
 
-  #flush() {
+  // Without its tail: the rest of a complete text is on its way, nothing unfinished has to be seen.
+  #flush({ withTail }) {
     const { steps, tail } = this.#stream.flush();
     for (const step of steps) {
       if (step.tokens) this.#addFinal(this.#fromTail(step.tokens), signOf(step.tokens));
       else this.#growCode(step);
     }
-    this.#showTail(tail);
+    this.#showTail(withTail ? tail : []);
   }
 
   #addFinal(node, sign) {

@@ -10,6 +10,7 @@ const MOUNTED = 60;
 const MOUNTED_CHARACTERS = 400_000;
 const STEP = 30;
 const AHEAD_PX = 600;
+const PAINT_MS = 12; // what takes longer goes on in the next frame
 
 export class Transcript {
   #views = new Map();
@@ -19,6 +20,8 @@ export class Transcript {
   #mounted = MOUNTED;
   #loading = false;
   #quiet = false; // while the replay is folded nothing is painted
+  #filling = false; // complete turns wait for the next frame
+  #top = Infinity; // px, where the reader was when they last came near the top
 
   // context: what the views need; `fetchOlder()` resolves when older turns are in the state.
   constructor({ list, olderButton, context, getState, fetchOlder, onPainted }) {
@@ -35,11 +38,18 @@ export class Transcript {
     return this.#quiet;
   }
 
+  // Whether turns that are complete are not yet shown in full.
+  get isFilling() {
+    return this.#filling;
+  }
+
   // Another conversation, or the same one rebuilt.
   reset() {
     this.#views.clear();
     this.#dirty.clear();
     this.#mounted = MOUNTED;
+    this.#filling = false;
+    this.#top = Infinity;
     this.list.replaceChildren();
     show(this.olderButton, false);
   }
@@ -54,7 +64,8 @@ export class Transcript {
     this.paint();
   }
 
-  // Everything that is dirty, now. Following and anchoring happen in the same frame.
+  // What is dirty, now, but no longer than a frame: the rest follows in the next ones. Following and
+  // anchoring happen in the same frame.
   paint() {
     if (this.#quiet) return;
     cancelAnimationFrame(this.#frame);
@@ -62,19 +73,27 @@ export class Transcript {
     const turns = this.#shownTurns();
     const wanted = turns.map((turn) => this.#viewOf(turn));
     arrange(this.list, wanted.map((view) => view.element));
-    const ids = new Set(turns.map((turn) => turn.id));
-    let wait = null;
-    for (const id of [...this.#dirty]) {
-      this.#dirty.delete(id);
-      if (!ids.has(id)) continue;
-      const left = this.#views.get(id).update();
-      if (left === null) continue;
-      this.#dirty.add(id);
-      wait = Math.min(wait ?? Infinity, left);
-    }
+    const wait = this.#update(turns);
+    this.#filling = wait === 0;
     show(this.olderButton, this.#hasOlder());
     this.onPainted();
     if (wait !== null) this.#later(wait);
+    if (!this.#filling) this.nearTop(this.#top);
+  }
+
+  // The newest first: that is what is read. Gives the milliseconds until the next of them is due.
+  #update(turns) {
+    const end = performance.now() + PAINT_MS;
+    const dirty = turns.filter(({ id }) => this.#dirty.has(id)).reverse();
+    this.#dirty = new Set(dirty.map(({ id }) => id));
+    let wait = null;
+    for (const { id } of dirty) {
+      if (performance.now() > end) return 0;
+      const left = this.#views.get(id).update();
+      if (left === null) this.#dirty.delete(id);
+      else wait = Math.min(wait ?? Infinity, left);
+    }
+    return wait;
   }
 
   async older() {
@@ -87,8 +106,10 @@ export class Transcript {
     this.all();
   }
 
+  // Asked again once everything is shown: before that, the top is not where it will be.
   nearTop(scrollTop) {
-    if (scrollTop < AHEAD_PX && this.#hasOlder()) this.older();
+    this.#top = this.#filling ? scrollTop : Infinity;
+    if (!this.#filling && scrollTop < AHEAD_PX && this.#hasOlder()) this.older();
   }
 
   // Each second, for what tells how long it has run.
@@ -149,7 +170,8 @@ export class Transcript {
 
   #later(ms) {
     clearTimeout(this.#timer);
-    this.#timer = setTimeout(() => this.#schedule(), ms);
+    if (ms === 0) this.#schedule();
+    else this.#timer = setTimeout(() => this.#schedule(), ms);
   }
 }
 

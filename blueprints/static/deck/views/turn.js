@@ -39,7 +39,7 @@ export class TurnView {
     this.footer = h("footer", { class: "turn-footer" }, h("details", {}, this.where, this.facts));
     this.element = h(
       "article",
-      { class: "turn", id: `turn-${turn.id}`, "aria-labelledby": headingId },
+      { class: "turn", id: `turn-${turn.id}`, "aria-labelledby": headingId, "aria-busy": "true" },
       this.prompt,
       this.answer,
       this.working,
@@ -57,7 +57,7 @@ export class TurnView {
     const wait = this.#updateParts();
     const isRunning = turn.status === "running";
     show(this.working, isRunning && turn.parts.at(-1)?.kind !== "text" && !this.#waitsForPerson());
-    this.element.setAttribute("aria-busy", String(isRunning));
+    this.element.setAttribute("aria-busy", String(isRunning || wait !== null));
     this.#updateFailure();
     this.#updateFooter();
     return wait;
@@ -67,21 +67,23 @@ export class TurnView {
     this.#footer = "";
   }
 
+  // In order: nothing is shown below a part that is not yet shown in full.
   #updateParts() {
-    const { turn, context } = this;
-    const isOver = turn.status !== "running";
+    const { parts, status } = this.turn;
     let wait = null;
-    turn.parts.forEach((part, at) => {
-      const view = (this.#parts[at] ??= this.#viewOf(part));
-      const partWait = part.kind === "text"
-        ? view.update(part, isOver || at < turn.parts.length - 1)
-        : view.update();
-      if (partWait !== null && partWait !== undefined) wait = Math.min(wait ?? Infinity, partWait);
-    });
+    for (let at = 0; at < parts.length && wait === null; at += 1) {
+      this.#parts[at] ??= this.#viewOf(parts[at]);
+      wait = this.#updatePart(at, status !== "running" || at < parts.length - 1);
+    }
     if (this.answer.childElementCount !== this.#parts.length) {
       arrange(this.answer, this.#parts.map((view) => view.element));
     }
     return wait;
+  }
+
+  #updatePart(at, isOver) {
+    const part = this.turn.parts[at];
+    return this.#parts[at].update(part, isOver) ?? null;
   }
 
   tick() {
