@@ -50,6 +50,18 @@ def test_the_list_without_storage_shows_what_is_open(make_mead, devices):
     assert [row["session_id"] for row in mead.deck().sessions()] == [session_id]
 
 
+def test_the_list_shows_how_many_wait_for_a_person(make_mead, devices):
+    write = {"tool_calls": [{"name": "notes__write", "arguments": {}}]}
+    mead, session_id = opened(make_mead([write, {"text": "done"}]))
+    device = devices.at(mead, session_id).come()
+    device.send("go")
+    request = device.hear("permission.requested")["payload"]["request_id"]
+    assert [row["pending"] for row in mead.deck().sessions()] == [1]
+    device.say("permission.respond", request_id=request, answer="allow_once")
+    device.hear_end()
+    assert [row["pending"] for row in mead.deck().sessions()] == [0]
+
+
 def test_the_list_begins_with_what_happened_last(make_mead, devices, tmp_path):
     mead, older = opened(make_mead(directory=tmp_path))
     device = devices.at(mead, older).come()
