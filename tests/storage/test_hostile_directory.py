@@ -94,3 +94,14 @@ def test_a_directory_that_is_gone_is_noticed(tmp_path: Path) -> None:
         with pytest.raises(errors.PersistenceError):
             mead.submit_turn(session_id, "not kept")
         assert [turn.input for turn in mead.history(session_id)] == ["kept"]
+
+
+def test_who_asks_for_the_holder_waits_at_no_pipe(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / lock.LOCK_NAME)
+    assert lock.holder(tmp_path) is None
+
+
+def test_who_asks_for_the_holder_follows_no_link(tmp_path: Path) -> None:
+    (tmp_path / lock.LOCK_NAME).symlink_to("/dev/null")
+    with pytest.raises(errors.PersistenceError):
+        lock.holder(tmp_path)
