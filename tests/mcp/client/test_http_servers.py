@@ -392,6 +392,19 @@ def test_a_redirect_is_not_followed():
         assert fake.calls().count("tools/call") == 1
 
 
+def test_a_cookie_is_not_brought_back():
+    fake = FakeHttp()
+    cookie = {"Set-Cookie": "known=again; Path=/", "Set-Cookie2": "a=b"}
+    with fake.serving() as port, running(http_server(port)) as hub:
+        fake.on["tools/call"] = lambda heard: result(heard, text("first"), headers=cookie)
+        assert call(hub, "echo").text == "first"
+        del fake.on["tools/call"]
+        assert says(hub)
+    assert [
+        heard for heard in fake.heard if "cookie" in {name.lower() for name in heard.headers}
+    ] == []
+
+
 def test_accepting_a_request_is_no_answer():
     fake = FakeHttp()
     with fake.serving() as port, running(http_server(port)) as hub:
