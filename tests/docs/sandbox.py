@@ -134,8 +134,10 @@ class Sandbox:
         run("remote", "add", "origin", str(origin))
 
     def configure(self, *parts: str) -> None:
-        """Write mead.toml."""
-        (self.directory / "mead.toml").write_text("".join(parts))
+        """Write mead.toml, as `make run` would: for its owner alone."""
+        file = self.directory / "mead.toml"
+        file.write_text("".join(parts))
+        file.chmod(0o600)
 
     # -- running the docs --------------------------------------------------------------------------
 

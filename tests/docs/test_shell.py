@@ -1,7 +1,6 @@
 """Every shell command of the docs, page by page, as its reader would run them."""
 
 import os
-import tarfile
 from pathlib import Path
 from typing import Final
 
@@ -142,20 +141,6 @@ def test_operations(tmp_path: Path) -> None:
         assert mead.get("/readyz").ok
         shown = mead.shell(f".venv/bin/flask mead sessions history {log.stem}")
         assert 0 < shown.count("Before") < 3
-
-
-def test_a_back_up_holds_each_conversations_events_before_its_turns(tmp_path: Path) -> None:
-    back_up = shell_of("docs/operations.md")[1]
-    with sandbox(tmp_path, SLOT, STORAGE, TOKENS) as mead:
-        kept = mead.directory / "var"
-        kept.mkdir()
-        for session in ("b", "a"):
-            for suffix in ("title", "log", "events", "log.tmp"):
-                (kept / f"{session}.{suffix}").touch()
-        mead.run(back_up)
-        with tarfile.open(mead.directory / "backup.tar.gz") as archive:
-            names = archive.getnames()
-    assert names == ["var", *(f"var/{a}.{b}" for a in "ab" for b in ("events", "log", "title"))]
 
 
 # -- docs/mcp.md, docs/providers.md ----------------------------------------------------------------
