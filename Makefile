@@ -57,8 +57,8 @@ cover: install ## the tests with branch coverage
 	@$(BIN)/coverage run -m pytest
 	@$(BIN)/coverage report
 
-bench: install ## the benchmarks, each with its figures and targets
-	@for each in benchmarks/bench_*.py; do $(BIN)/python -m benchmarks.$$(basename $$each .py) || exit 1; done
+bench: install ## the benchmarks, each with its figures and targets (BENCH="litellm deck" for some)
+	@$(BIN)/python -m benchmarks $(BENCH)
 
 soak: install ## an hour of moderate load, in which nothing may grow (SOAK_SECONDS=180 for less)
 	@$(BIN)/python -m benchmarks.soak

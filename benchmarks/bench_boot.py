@@ -1,22 +1,13 @@
 """Boot and rest: time to ready and resident memory.  `.venv/bin/python -m benchmarks.bench_boot`"""
 
-import os
-import socket
-import subprocess
-import sys
-import tempfile
 import time
-import urllib.request
-from pathlib import Path
 
 import psutil
 
 from benchmarks.report import figure, header, note
+from benchmarks.servers import MIB, gunicorn
 
-ROOT = Path(__file__).parents[1]
 RUNS = 5
-BOUND_S = 20.0
-MIB = 1024 * 1024
 
 
 def main() -> None:
@@ -36,53 +27,15 @@ def main() -> None:
 
 def boot() -> tuple[float, float, float]:
     """Seconds to the first good /readyz, then the worker's and the master's memory in bytes."""
-    with tempfile.TemporaryDirectory() as folder:
-        port = free_port()
-        environment = {
-            "PATH": os.environ["PATH"],
-            "HOME": folder,
-            "MEAD_STORAGE__DIRECTORY": f"{folder}/var",
-            "MEAD_MCP_SERVER__PORT": str(port),
-        }
-        started = time.perf_counter()
-        master = subprocess.Popen(
-            [sys.executable, "-m", "gunicorn", "wsgi:app"],
-            cwd=ROOT,
-            env=environment,
-            stderr=subprocess.DEVNULL,
-        )
-        try:
-            wait_until_ready(f"http://127.0.0.1:{port}/readyz")
-            seconds = time.perf_counter() - started
-            time.sleep(1)
-            (worker,) = psutil.Process(master.pid).children()
-            return seconds, rss(worker), rss(psutil.Process(master.pid))
-        finally:
-            master.terminate()
-            master.wait(BOUND_S)
+    with gunicorn('[storage]\ndirectory = "{home}/var"\n') as server:
+        time.sleep(1)
+        master, worker = map(own, server.processes())
+        return server.boot_s, worker, master
 
 
-def wait_until_ready(url: str) -> None:
-    limit = time.monotonic() + BOUND_S
-    while time.monotonic() < limit:
-        try:
-            with urllib.request.urlopen(url, timeout=1) as answer:
-                if answer.status == 200:
-                    return
-        except OSError:
-            time.sleep(0.01)
-    raise TimeoutError(url)
-
-
-def rss(process: psutil.Process) -> float:
-    """Memory that is this process's own: pages shared with the master count once."""
+def own(process: psutil.Process) -> float:
+    """Memory that is this process's own (USS)."""
     return float(process.memory_full_info().uss)
-
-
-def free_port() -> int:
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return int(probe.getsockname()[1])
 
 
 if __name__ == "__main__":

@@ -4,22 +4,16 @@ The client is this process: one thread, epoll, hardly any parsing.  Fan-out is c
 loop over the same sockets in the same worker, in turn.
 """
 
-import json
-import os
 import re
-import selectors
 import socket
 import statistics
-import subprocess
-import sys
-import tempfile
 import time
-import urllib.request
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
-from pathlib import Path
 
+from benchmarks.device import DECK_TOKEN, Device, ask, leave, read_until, selecting
 from benchmarks.report import figure, header, note
+from benchmarks.servers import gunicorn
 
 STREAMS = 50
 TOKENS = 100
@@ -30,9 +24,10 @@ REPLAY_CALLS = 2500
 ROUNDS = 5
 EVENTS_OF_A_CALL = 4
 EVENTS_AROUND = 6
-TOKEN = "deck-token-of-the-benchmark-0123456789"
-KEY = "dGhlIHNhbXBsZSBub25jZQ=="
-STAMP = re.compile(rb'"text":"(\d+) "')
+STAMP = re.compile(rb"(\d{10,}) ")
+"""A token: a time in nanoseconds.  Several may be joined in one event."""
+STAMP_BYTES = 24
+"""The longest one, so that one which was cut is found with the next bytes."""
 
 ROUTER = ""
 PLAYER = 'turn_handler = "player"\nhandlers = { player = "tests.deck.e2e.player:Player" }\n'
@@ -78,11 +73,13 @@ def latency(port: int) -> None:
 def stamped(devices: list["Device"]) -> list[float]:
     """How old each of so many tokens was when it was read, in ms."""
     times: list[float] = []
+    rests: dict[Device, bytes] = {}
     with selecting(devices) as selector:
         while len(times) < STREAMS * TOKENS:
             for key, _ in selector.select(10):
-                data, now = key.data.read(), time.monotonic_ns()
+                data, now = rests.get(key.data, b"") + key.data.read(), time.monotonic_ns()
                 times.extend((now - int(stamp)) / 1e6 for stamp in STAMP.findall(data))
+                rests[key.data] = STAMP.sub(b"", data)[-STAMP_BYTES:]
     return times
 
 
@@ -174,126 +171,16 @@ def replay(port: int) -> None:
     writer.socket.close()
 
 
-class Device:
-    """A socket that has resumed from the beginning."""
-
-    def __init__(self, port: int, session_id: str | None = None) -> None:
-        body = {} if session_id is None else {"session_id": session_id}
-        ticket = ask(port, "/deck/ticket", body)
-        self.session_id = ticket["session_id"]
-        self.ends = 0
-        """How many turns have ended."""
-        self._tail = b""
-        self.socket = socket.create_connection(("127.0.0.1", port))
-        self.socket.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
-        self.socket.sendall(
-            "GET /deck/socket HTTP/1.1\r\nHost: localhost\r\nConnection: Upgrade\r\n"
-            "Upgrade: websocket\r\nSec-WebSocket-Version: 13\r\n"
-            f"Sec-WebSocket-Key: {KEY}\r\n"
-            f"Sec-WebSocket-Protocol: mead.deck.v1, ticket.{ticket['ticket']}\r\n\r\n".encode()
-        )
-        self._read_until(b"\r\n\r\n")
-        self._say({"type": "session.resume", "payload": {"last_sequence": 0}})
-        self._read_until(b"session.snapshot")
-        # The rest of the snapshot: its limits stand at its end.
-        self._read_until(b'"queue_limit":')
-        self._read_until(b"}}}")
-
-    def send(self, text: str, message_id: str = "m1") -> None:
-        payload = {"client_message_id": message_id, "text": text}
-        self._say({"type": "prompt.send", "payload": payload})
-
-    def read(self) -> bytes:
-        data = self.socket.recv(262_144)
-        assert data, "the server closed"
-        tail = self._tail + data
-        self.ends += tail.count(b'"tokens_out"')
-        self._tail = tail[-len(b'"tokens_out"') + 1 :]
-        return data
-
-    def _say(self, frame: dict) -> None:
-        data = json.dumps(frame).encode()
-        assert len(data) < 65_536
-        head = bytes([0x81, 0x80 | 126]) + len(data).to_bytes(2, "big") + b"\0\0\0\0"
-        if len(data) < 126:
-            head = bytes([0x81, 0x80 | len(data)]) + b"\0\0\0\0"
-        self.socket.sendall(head + data)
-
-    def _read_until(self, mark: bytes) -> None:
-        got = b""
-        while not got.endswith(mark):
-            got += self.socket.recv(1)
-
-
-def read_until(
-    devices: list[Device], take: Callable[..., None], is_done: Callable[[Device], bool]
-) -> None:
-    """Read from all of them until each is done."""
-    waiting = set(devices)
-    with selecting(devices) as selector:
-        while waiting:
-            for key, _ in selector.select(10):
-                device: Device = key.data
-                take(device, device.read())
-                if is_done(device):
-                    waiting.discard(device)
-
-
-@contextmanager
-def selecting(devices: list[Device]) -> Iterator[selectors.BaseSelector]:
-    with selectors.DefaultSelector() as selector:
-        for device in devices:
-            selector.register(device.socket, selectors.EVENT_READ, device)
-        yield selector
-
-
-def leave(devices: list[Device]) -> None:
-    for device in devices:
-        device.socket.close()
-
-
-def ask(port: int, path: str, body: dict | None = None) -> dict:
-    """The JSON answer of a path."""
-    asked = urllib.request.Request(
-        f"http://127.0.0.1:{port}{path}",
-        data=None if body is None else json.dumps(body).encode(),
-        headers={"Authorization": f"Bearer {TOKEN}", "Content-Type": "application/json"},
-    )
-    with urllib.request.urlopen(asked, timeout=60) as answer:
-        return json.load(answer)
-
-
 @contextmanager
 def server(runtime: str, storage: str | None) -> Iterator[int]:
     """A gunicorn with a deck and room for 1,200 connections; its port."""
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        port = probe.getsockname()[1]
-    with tempfile.TemporaryDirectory() as directory:
-        stored = "" if storage is None else f'[storage]\ndirectory = "{directory}/s"\n{storage}\n'
-        config = Path(directory) / "mead.toml"
-        config.write_text(
-            f'[runtime]\ndefault_route = "local"\n{runtime}{stored}'
-            f"[mcp_server]\nport = {port}\nmaximum_connections = 1200\n"
-            f'[deck]\ntoken = "{TOKEN}"\nevent_log_limit = 1000000\n'
-        )
-        log = (Path(directory) / "log").open("w+")
-        process = subprocess.Popen(
-            [sys.executable, "-m", "gunicorn", "benchmarks.deck_app:app"],
-            cwd=Path(__file__).parents[1],
-            env={"PATH": os.environ["PATH"], "HOME": directory, "MEAD_CONFIG": str(config)},
-            stdout=log,
-            stderr=subprocess.STDOUT,
-        )
-        try:
-            while "Mead is ready" not in (Path(directory) / "log").read_text():
-                assert process.poll() is None, (Path(directory) / "log").read_text()
-                time.sleep(0.1)
-            yield port
-        finally:
-            process.terminate()
-            process.wait(30)
-            log.close()
+    stored = "" if storage is None else f'[storage]\ndirectory = "{{home}}/s"\n{storage}\n'
+    toml = (
+        f'[runtime]\ndefault_route = "local"\n{runtime}{stored}'
+        f'[deck]\ntoken = "{DECK_TOKEN}"\nevent_log_limit = 1000000\n'
+    )
+    with gunicorn(toml, app="benchmarks.deck_app:app", places=1200) as running:
+        yield running.port
 
 
 if __name__ == "__main__":

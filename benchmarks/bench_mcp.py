@@ -5,29 +5,20 @@ peers of the tests, in an environment of their own.  Both servers run one worker
 are loaded in turn, by the same keep-alive connections.
 """
 
-from gevent import monkey
-
-monkey.patch_all()
-
-
 import json
 import statistics
 import subprocess
 import sys
-import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-import psutil
-
+from benchmarks.device import ask
+from benchmarks.mead_turns import MCP_TOKEN, called
+from benchmarks.peers import Options, Peer, options, skipping
 from benchmarks.report import figure, header, note
-from tests.helpers.mcp_http import use
-from tests.helpers.mcp_messages import call, request
-from tests.helpers.server import MCP_TOKEN, Server, free_port, running
-from tests.helpers.waiting import eventually
-from tests.peers import install
+from benchmarks.servers import Running, free_port, gunicorn, started
 
 HERE = Path(__file__).parent
 CONNECTIONS = (1, 16, 64)
@@ -38,6 +29,7 @@ LEAST_RATIO = 2.5
 WANTED_RATIO = 3.0
 SLOW_CLIENTS = 200
 MOST_SLOWED = 5.0
+PING = {"jsonrpc": "2.0", "id": 1, "method": "ping"}
 
 Report = dict[str, float]
 
@@ -46,59 +38,55 @@ Report = dict[str, float]
 class Loaded:
     """A server to be loaded, and its process."""
 
-    port: int
-    process: psutil.Process
+    server: Running
 
     def run(self, message: object, connections: int) -> Report:
         """One run, with the processor time of a request in microseconds."""
-        before = self.process.cpu_times()
-        report = load(self.port, message, connections)
-        after = self.process.cpu_times()
-        spent_s = after.user + after.system - before.user - before.system
-        return {**report, "cpu_us": 1e6 * spent_s / report["sent"]}
+        before = self.server.cpu_s()
+        report = load(self.server.port, message, connections)
+        return {**report, "cpu_us": 1e6 * (self.server.cpu_s() - before) / report["sent"]}
 
 
-def main() -> None:
+def main(given: Options | None = None) -> None:
     header("the MCP face", "gunicorn", "Flask")
-    with mead_server() as mead, sdk_server() as sdk:
-        session_id = use(mead, "start_session", handler="echo")["session_id"]
-        use(mead, "submit_turn", session_id=session_id, input="Hello, how are you today?")
-        ours = Loaded(mead.port, psutil.Process(mead.workers()[0]))
-        compare("ping", ours, sdk, request("ping"))
-        compare("tools/call history", ours, sdk, call("history", {"session_id": session_id}))
+    peer = (given or options()).peer("mcp")
+    if peer is not None:
+        note(f"against {peer.versions('mcp', 'uvicorn')}")
+        with skipping("mcp"), mead_server() as mead, sdk_server(peer) as sdk:
+            against_the_sdk(Loaded(mead), Loaded(sdk))
     with mead_server() as mead:
-        slow_clients(mead)
+        slow_clients(mead.port)
+
+
+def against_the_sdk(ours: Loaded, theirs: Loaded) -> None:
+    """A request that does nothing, and one that reads a history."""
+    compare("ping", ours, theirs, PING)
+    compare("tools/call history", ours, theirs, called("history", a_session(ours.server.port)))
+
+
+def a_session(port: int) -> dict:
+    """The id of a session that has had a turn, as the argument of a tool."""
+    made = ask(port, "/mcp", called("start_session", {"handler": "echo"}), MCP_TOKEN)
+    session = made["result"]["structuredContent"]
+    turn = called("submit_turn", {**session, "input": "Hello, how are you today?"})
+    assert not ask(port, "/mcp", turn, MCP_TOKEN)["result"]["isError"]
+    return session
 
 
 @contextmanager
-def mead_server() -> Iterator[Server]:
+def mead_server() -> Iterator[Running]:
     """Mead as `gunicorn wsgi:app` runs it."""
-    toml = f'[mcp_server]\ntoken = "{MCP_TOKEN}"\n'
-    with (
-        tempfile.TemporaryDirectory() as directory,
-        running(Server(Path(directory), toml)) as server,
-    ):
+    with gunicorn(f'token = "{MCP_TOKEN}"\n') as server:
         yield server
 
 
 @contextmanager
-def sdk_server() -> Iterator[Loaded]:
+def sdk_server(peer: Peer) -> Iterator[Running]:
     """The other one."""
     port = free_port()
-    server = subprocess.Popen([str(install().python), str(HERE / "sdk_server.py"), str(port)])
-    try:
-        eventually(lambda: answers(port), 20)
-        yield Loaded(port, psutil.Process(server.pid))
-    finally:
-        server.terminate()
-        server.wait(10)
-
-
-def answers(port: int) -> bool:
-    try:
-        return load(port, request("ping"), 1, 0.2)["requests"] > 0
-    except subprocess.CalledProcessError:
-        return False
+    command = [str(peer.python), str(HERE / "sdk_server.py"), str(port)]
+    with started(command, port, "/ready") as server:
+        yield server
 
 
 def compare(name: str, ours: Loaded, theirs: Loaded, message: object) -> None:
@@ -125,19 +113,18 @@ def ratio(rounds: list[tuple[Report, Report]], key: str) -> float:
     return statistics.median(ours[key] / theirs[key] for ours, theirs in rounds)
 
 
-def slow_clients(server: Server) -> None:
+def slow_clients(port: int) -> None:
     """200 of 250 places held by slow clients; the others' p99."""
-    message = request("ping")
-    free = [load(server.port, message, 16) for _ in range(ROUNDS)]
+    free = [load(port, PING, 16) for _ in range(ROUNDS)]
     command = [sys.executable, str(HERE / "slow_clients.py")]
     holders = subprocess.Popen(
-        [*command, str(server.port), str(SLOW_CLIENTS), MCP_TOKEN],
+        [*command, str(port), str(SLOW_CLIENTS), MCP_TOKEN],
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
     )
     try:
         holders.stdout.readline()
-        held = [load(server.port, message, 16) for _ in range(ROUNDS)]
+        held = [load(port, PING, 16) for _ in range(ROUNDS)]
     finally:
         holders.stdin.close()
         holders.wait(10)

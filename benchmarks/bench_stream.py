@@ -9,18 +9,16 @@ monkey.patch_all()
 
 
 import statistics
-import sys
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from pathlib import Path
 
 import orjson
 import requests
-from gevent import subprocess
 from sseclient import SSEClient
 
 from benchmarks.report import figure, header, note
+from benchmarks.servers import helper
 from mead.config.settings import ProviderOptions
 from mead.protocols import ModelRequest
 from mead.providers.anthropic import AnthropicProvider
@@ -36,20 +34,12 @@ REQUEST = ModelRequest(history=(), prompt="x")
 
 def main() -> None:
     header("streamed answers", "requests", "sseclient-py", "urllib3")
-    server = subprocess.Popen(
-        [sys.executable, str(Path(__file__).with_name("stream_server.py"))],
-        stdin=subprocess.PIPE,
-        stdout=subprocess.PIPE,
-    )
-    try:
-        url = f"http://127.0.0.1:{int(server.stdout.readline())}"
+    with helper("stream_server.py") as port:
+        url = f"http://127.0.0.1:{port}"
         for size in (1, 20):
             throughput("anthropic", AnthropicProvider, f"{url}/messages/{size}", size)
             throughput("openai", OpenAiProvider, f"{url}/chat/{size}", size)
         arrival(url)
-    finally:
-        server.stdin.close()
-        server.wait()
 
 
 def throughput(

@@ -5,20 +5,16 @@ client, in the same worker, in turn.  The client is this process: one thread, ep
 """
 
 import json
-import os
 import selectors
 import socket
 import statistics
-import subprocess
-import sys
-import tempfile
 import time
-import urllib.request
 from collections.abc import Iterator
 from contextlib import contextmanager
-from pathlib import Path
 
+from benchmarks.device import ask, upgraded
 from benchmarks.report import figure, header, note
+from benchmarks.servers import gunicorn
 
 CLIENTS = 500
 IDLE = 1000
@@ -26,7 +22,6 @@ EVENTS = 200
 REPLAY = 10_000
 ROUNDS = 5
 FRAME_BYTES = 102
-KEY = "dGhlIHNhbXBsZSBub25jZQ=="
 ECHO = b"\x81\xe4\0\0\0\0" + b"x" * 100
 
 
@@ -43,7 +38,7 @@ def main() -> None:
 
 def fan_out(port: int) -> None:
     """Events to 500 sockets, one at a time and in bursts, against the bare loop."""
-    clients = [connect(port, "/fan") for _ in range(CLIENTS)]
+    clients = [upgraded(port, "/fan") for _ in range(CLIENTS)]
     selector = selectors.DefaultSelector()
     for client in clients:
         selector.register(client, selectors.EVENT_READ)
@@ -94,7 +89,7 @@ def broadcast(
 def echo(port: int) -> None:
     """100-byte messages back and forth, one under way on each connection."""
     for count in (1, 50, 500):
-        clients = [connect(port, "/echo") for _ in range(count)]
+        clients = [upgraded(port, "/echo") for _ in range(count)]
         times = exchange(clients, 3.0)
         p50, p99 = (1000 * times[int(len(times) * part)] for part in (0.5, 0.99))
         note(
@@ -107,7 +102,7 @@ def echo(port: int) -> None:
 
 def replay(port: int) -> None:
     """Ten thousand frames at the client's pace, each given by itself."""
-    client = connect(port, "/replay")
+    client = upgraded(port, "/replay")
     began = time.perf_counter()
     received = 0
     while received < REPLAY * FRAME_BYTES:
@@ -139,9 +134,9 @@ def exchange(clients: list[socket.socket], seconds: float) -> list[float]:
 
 def idle(port: int) -> None:
     """Resident memory of sockets that have sent one message each and now wait."""
-    connect(port, "/fan").close()  # what the first one loads is not counted
+    upgraded(port, "/fan").close()  # what the first one loads is not counted
     before = ask(port, "/resident")["bytes"]
-    clients = [connect(port, "/fan") for _ in range(IDLE)]
+    clients = [upgraded(port, "/fan") for _ in range(IDLE)]
     for client in clients:
         client.sendall(ECHO)
     while ask(port, "/resident")["sockets"] < IDLE:
@@ -152,53 +147,11 @@ def idle(port: int) -> None:
         client.close()
 
 
-def connect(port: int, path: str) -> socket.socket:
-    """A WebSocket whose handshake is done."""
-    client = socket.create_connection(("127.0.0.1", port))
-    client.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
-    client.sendall(
-        f"GET {path} HTTP/1.1\r\nHost: localhost\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n"
-        f"Sec-WebSocket-Key: {KEY}\r\nSec-WebSocket-Version: 13\r\n\r\n".encode()
-    )
-    answer = b""
-    while not answer.endswith(b"\r\n\r\n"):
-        answer += client.recv(1)
-    assert answer.startswith(b"HTTP/1.1 101"), answer
-    return client
-
-
-def ask(port: int, path: str) -> dict:
-    """The JSON answer of a path."""
-    with urllib.request.urlopen(f"http://127.0.0.1:{port}{path}", timeout=60) as answer:
-        return json.load(answer)
-
-
 @contextmanager
 def server() -> Iterator[int]:
     """A gunicorn with room for 1,200 connections; its port."""
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        port = probe.getsockname()[1]
-    with tempfile.TemporaryDirectory() as directory:
-        config = Path(directory) / "mead.toml"
-        config.write_text(f"[mcp_server]\nport = {port}\nmaximum_connections = 1200\n")
-        log = (Path(directory) / "log").open("w+")
-        process = subprocess.Popen(
-            [sys.executable, "-m", "gunicorn", "benchmarks.websocket_app:app"],
-            cwd=Path(__file__).parents[1],
-            env={"PATH": os.environ["PATH"], "HOME": directory, "MEAD_CONFIG": str(config)},
-            stdout=log,
-            stderr=subprocess.STDOUT,
-        )
-        try:
-            while "Mead is ready" not in (Path(directory) / "log").read_text():
-                assert process.poll() is None, (Path(directory) / "log").read_text()
-                time.sleep(0.1)
-            yield port
-        finally:
-            process.terminate()
-            process.wait(30)
-            log.close()
+    with gunicorn(app="benchmarks.websocket_app:app", places=1200) as running:
+        yield running.port
 
 
 if __name__ == "__main__":

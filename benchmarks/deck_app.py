@@ -51,12 +51,17 @@ mead = Mead(settings, providers={"local": Clock()})
 app = create_app(settings, mead)
 
 
+def everyone() -> list[FrameSocket]:
+    """The sockets of every conversation."""
+    return [socket for some in mead.deck()._sockets.values() for socket in some]
+
+
 @app.get("/bare")
 @access(Access.OPEN)
 def bare() -> Response:
     """The yardstick: frames of one size to every socket of the deck, without a deck."""
     frame = encode_text(b"x" * int(request.args["size"]))
-    sockets = list(mead.deck()._sockets)
+    sockets = everyone()
     cpu = time.process_time()
     for _ in range(int(request.args["events"])):
         for socket in sockets:
@@ -77,11 +82,8 @@ def ticks() -> Response:
             socket.send(encode_text(b'"text":"%d "' % time.monotonic_ns()))
 
     tasks = TaskSupervisor("ticks")
-    running = [
-        tasks.start(partial(tick, socket), name="tick") for socket in list(mead.deck()._sockets)
-    ]
-    for task in running:
-        task.wait()
+    running = [tasks.start(partial(tick, socket), name="tick") for socket in everyone()]
+    assert all(task.wait().ok for task in running)
     return jsonify(sockets=len(running))
 
 
@@ -92,4 +94,4 @@ def resident() -> Response:
     cpu_s = time.process_time()
     gc.collect()
     pages = int(Path("/proc/self/statm").read_text().split()[1])
-    return jsonify(bytes=pages * 4096, sockets=len(mead.deck()._sockets), cpu_s=cpu_s)
+    return jsonify(bytes=pages * 4096, sockets=len(everyone()), cpu_s=cpu_s)

