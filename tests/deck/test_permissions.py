@@ -263,6 +263,8 @@ def test_a_request_that_nobody_answers_expires_and_the_turn_goes_on(at):
     assert device.ask("go") == "done"
     assert device.of("permission.resolved")[0]["outcome"] == "expired"
     assert device.of("tool_call.finished")[0]["status"] == "denied"
+    types = device.types()
+    assert types.index("permission.resolved") < types.index("tool_call.finished")
 
 
 def test_the_turns_clock_stands_still_while_a_person_is_asked(at):
@@ -296,6 +298,18 @@ def test_an_extension_gives_the_time_it_says(at):
         device.hear("request.extended")
     device.say("permission.respond", request_id=request, answer="allow_once")
     assert resolved(device)["outcome"] == "allow_once"
+
+
+def test_an_extended_request_expires_in_the_end(at):
+    device = at(calling(WRITE), permission_timeout_ms=100)
+    device.send("go")
+    request = device.hear("permission.requested")["payload"]["request_id"]
+    device.say("request.extend", request_id=request)
+    device.hear("request.extended")
+    assert resolved(device) == {"outcome": "expired"}
+    assert "tool_call.finished" not in device.types()
+    device.hear_end()
+    assert device.of("tool_call.finished")[0]["status"] == "denied"
 
 
 def test_an_answer_to_what_was_never_asked_is_rejected(at):
@@ -336,6 +350,8 @@ def test_a_question_that_nobody_answers_resolves_without_an_option(at):
     device = at(ASKING, permission_timeout_ms=50)
     assert device.ask("go") == "done"
     assert device.of("choice.resolved")[0]["option"] is None
+    types = device.types()
+    assert types.index("choice.resolved") < types.index("text.delta")
 
 
 def test_a_permission_is_not_a_choice(at):
@@ -368,6 +384,7 @@ def test_a_cancelled_call_expires_its_permission_and_the_turn_goes_on(at, tools)
     call_id = device.hear("permission.requested")["payload"]["call_id"]
     device.say("tool_call.cancel", call_id=call_id)
     assert resolved(device) == {"outcome": "expired"}
+    assert "tool_call.finished" not in device.types()
     device.hear_end()
     assert device.of("tool_call.finished")[0]["status"] == "cancelled"
     assert device.of("turn.completed")
@@ -404,7 +421,7 @@ def test_a_call_that_is_closed_cannot_be_cancelled(at):
 
 def test_text_before_a_call_is_shown_before_it(at):
     chunks = ["let ", "me ", "see"]  # the later ones come within the joining window
-    device = at([{"chunks": chunks, "tool_calls": [READ]}, {"text": "done"}])
+    device = at([{"chunks": chunks, "delay_ms": 2, "tool_calls": [READ]}, {"text": "done"}])
     assert device.ask("go") == "let me see\n\ndone"
     types = device.types()
     assert text_of(device.events[: types.index("tool_call.started")]) == "let me see"
