@@ -15,6 +15,7 @@ TOTAL_BYTES: Final = 32 * 1024
 CUT: Final = "…"
 """The last character of what was longer."""
 UNREADABLE: Final = "(not shown)"
+_MORE: Final = {CUT: "there is more than is shown"}
 
 
 def arguments_shown(arguments: Mapping[str, Any]) -> dict[str, Any]:
@@ -23,12 +24,12 @@ def arguments_shown(arguments: Mapping[str, Any]) -> dict[str, Any]:
     A value that is no text and too long is shown as the beginning of its JSON.
     """
     shown: dict[str, Any] = {}
-    left = TOTAL_BYTES
+    left = TOTAL_BYTES - len(orjson.dumps(_MORE))
     for name, value in arguments.items():
         key, excerpt = _cut(name, NAME_CHARACTERS), _value(value)
         left -= len(orjson.dumps({key: excerpt}))
         if left < 0:
-            shown[CUT] = "there is more than is shown"
+            shown |= _MORE
             break
         shown[key] = excerpt
     return shown
