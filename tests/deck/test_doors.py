@@ -13,6 +13,7 @@ from mead.deck.refusals import TicketRefused
 from mead.errors import (
     Busy,
     InvalidInput,
+    SessionCrashed,
     SessionNotFound,
     SessionStopped,
     TooManySessions,
@@ -98,6 +99,35 @@ def test_route_and_tools_stay_the_callers(make_mead, devices, tools):
     assert device.of("prompt.accepted")[0]["route"] == "local"
     assert not device.of("tool_call.started")  # the model asked for what it was not shown
     assert not tools.calls
+
+
+def test_a_turn_whose_caller_is_lost_with_the_channel_runs_without_effects(
+    make_mead, devices, tmp_path
+):
+    """Of what the caller asked for only the log is left, which says nothing of tools."""
+    go, offered = Event(), {}
+
+    def script(request):
+        offered[request.prompt] = {tool.name for tool in request.tools}
+        return "x" if go.wait(5) else ""
+
+    mead, session_id = opened(make_mead(script, tmp_path))
+    device = devices.at(mead, session_id).come()
+    device.send("runs")
+    device.hear("turn.routed")
+    lost = call(mead.submit_turn, session_id, "waits", tools="effect")
+    device.hear("prompt.accepted")
+    mead.deck()._channels.running(session_id).kill()
+    with pytest.raises(SessionCrashed):
+        lost()
+    device.gone()
+    go.set()
+    device.come()
+    while len(device.of("metric.updated")) < 4:
+        device.hear()
+    assert "notes__write" in offered["runs"]
+    assert "notes__read" in offered["waits"]
+    assert "notes__write" not in offered["waits"]
 
 
 def test_a_turn_with_an_interaction_of_its_own_is_shown_once_it_has_ended(
