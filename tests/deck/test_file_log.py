@@ -266,6 +266,19 @@ def test_too_many_bytes_are_cut_while_a_turn_runs_and_the_state_comes_back(tmp_p
     assert sequences == list(range(before["first_sequence"], before["last_sequence"] + 1))
 
 
+def test_too_many_events_wait_until_nothing_runs_and_too_many_bytes_do_not(files):
+    for limit, size, is_cut in ((20, 64 * MIB, False), (BIG, 3000, True)):
+        with opened(files, new_session_id(), limit=limit, size=size) as (log, state):
+            for number in range(3):
+                write(log, state, short_turn(f"m{number}"))
+            *running, end, tokens_in, tokens_out = short_turn("runs")
+            turn_id = running[0].payload["turn_id"]
+            write(log, state, [*running, *builders.text_deltas(turn_id, "x") * 20])
+            assert (state.first_sequence > 1) is is_cut
+            write(log, state, [end, tokens_in, tokens_out])
+            assert state.first_sequence > 1
+
+
 def test_too_many_bytes_leave_four_fifths_of_the_limit(files):
     with opened(files, new_session_id(), size=100_000) as (log, state):
         sizes = []
