@@ -200,6 +200,11 @@ class Sandbox:
         assert eventually(self._is_ready, BOUND_S)
 
     @property
+    def url(self) -> str:
+        """Where it is."""
+        return f"http://127.0.0.1:{self.port}"
+
+    @property
     def log(self) -> str:
         """What the last server has printed."""
         return self.output.read_text()
@@ -207,7 +212,7 @@ class Sandbox:
     def get(self, path: str, **options: object) -> requests.Response:
         """Ask the server."""
         options.setdefault("timeout", 10)
-        return requests.get(f"http://127.0.0.1:{self.port}{path}", **options)
+        return requests.get(self.url + path, **options)
 
     def stop(self) -> None:
         """As `systemctl stop` does: SIGTERM to the master, which is gone in time."""

@@ -8,22 +8,26 @@ from typing import Final
 import pytest
 
 from mead.config import Settings
-from mead.deck.client import DeckClient
 from tests.docs.blocks import ROOT
+from tests.docs.devices import program
 from tests.helpers.server import DECK_TOKEN, MCP_TOKEN, Server, running, tokens_toml
 from wsgi import create_app
 
 DOCS: Final = ROOT / "docs"
+ASK: Final = """
+with DeckClient(*sys.argv[1:]) as device:
+    device.send_prompt("hello")
+    while (kind := device.receive(10)["type"]) != "turn.completed":
+        pass
+    print(kind)
+"""
 
 
 @pytest.mark.e2e
 def test_every_file_and_every_metric_of_a_server_is_in_the_docs(tmp_path: Path) -> None:
     storage = f'[storage]\ndirectory = "{tmp_path}/var"\n'
     with running(Server(tmp_path, tokens_toml() + storage)) as server:
-        with DeckClient(server.url(""), DECK_TOKEN) as device:
-            device.send_prompt("hello")
-            while device.receive(10)["type"] != "turn.completed":
-                pass
+        assert program(server.url(""), ASK).communicate(timeout=30) == ("turn.completed\n", None)
         key = {"Authorization": f"Bearer {MCP_TOKEN}"}
         metrics = server.get("/metrics", headers=key).text
         names = {file.name for file in (tmp_path / "var").iterdir()}
