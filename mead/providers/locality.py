@@ -63,7 +63,14 @@ class BootCheck:
 
 
 def addresses_of(host: str, port: int) -> list[str]:
-    """Every address that the system's resolver knows for the name.  Blocks on: DNS."""
+    """Every address that the system's resolver knows for the name.  Blocks on: DNS.
+
+    An address is its own: asking costs a thread's turn, before each call of a model.
+    """
+    try:
+        return [str(ipaddress.IPv4Address(host))]
+    except ValueError:
+        pass  # a name, an IPv6 address, or a form that only the resolver reads
     found = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)
     return [str(entry[4][0]) for entry in found]
 

@@ -12,7 +12,13 @@ from gevent.server import StreamServer
 import mead
 from mead.errors import TurnFailed
 from mead.providers.errors import ProviderFault
-from mead.providers.locality import BootCheck, LocalGuard, private_address, reachable_url
+from mead.providers.locality import (
+    BootCheck,
+    LocalGuard,
+    addresses_of,
+    private_address,
+    reachable_url,
+)
 from tests.helpers.replay_server import ReplayServer, answer
 
 ROOT = Path(mead.__file__).parent.parent
@@ -125,6 +131,15 @@ def hanging_resolver():
 
 def test_localhost_is_here_by_the_systems_own_resolver():
     assert LocalGuard("http://localhost:1").address() in {"127.0.0.1", "::1"}
+
+
+def test_an_address_is_known_without_the_resolver(monkeypatch):
+    def refuse(*_: object, **__: object) -> None:
+        raise AssertionError("the resolver was asked")
+
+    monkeypatch.setattr(socket, "getaddrinfo", refuse)
+    assert addresses_of("192.168.1.2", 80) == ["192.168.1.2"]
+    assert addresses_of("8.8.8.8", 80) == ["8.8.8.8"]  # known, and refused by the guard
 
 
 def test_a_trick_in_the_url_does_not_move_the_host():
