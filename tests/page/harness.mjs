@@ -32,6 +32,19 @@ const freePort = () =>
     });
   });
 
+// Whatever becomes of a test: no server of it outlives this process, and none keeps it alive.
+const running = new Set();
+const killed = (child) => {
+  try {
+    process.kill(-child.pid, "SIGKILL");
+    return true;
+  } catch {
+    return false; // it is gone already
+  }
+};
+process.on("exit", () => running.forEach(killed));
+for (const signal of ["SIGTERM", "SIGINT"]) process.once(signal, () => process.exit(1));
+
 // A real process that can be killed and started again in the same folder.
 export class Server {
   constructor(options = {}) {
@@ -60,6 +73,8 @@ export class Server {
     const heard = (data) => (this.output += data);
     this.process.stdout.on("data", heard);
     this.process.stderr.on("data", heard);
+    running.add(this.process);
+    for (const handle of [this.process, this.process.stdout, this.process.stderr]) handle.unref();
     await until(() => this.output.includes("Mead is ready") || this.process.exitCode !== null, 60_000);
     if (mayBeTaken && this.output.includes("Connection in use") && this.process.exitCode !== null) return false;
     assert.equal(this.process.exitCode, null, this.output);
@@ -72,13 +87,11 @@ export class Server {
 
   // SIGKILL to all of it: nothing is tidied up.
   async kill() {
-    const gone = new Promise((resolve) => this.process.once("exit", resolve));
-    try {
-      process.kill(-this.process.pid, "SIGKILL");
-    } catch {
-      return;
-    }
-    await gone;
+    const { process: child } = this;
+    const gone = new Promise((resolve) => child.once("exit", resolve));
+    child.ref();
+    if (killed(child) && child.exitCode === null && child.signalCode === null) await gone;
+    running.delete(child);
   }
 
   async end() {
