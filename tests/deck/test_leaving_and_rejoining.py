@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 
 from mead.actors.tasks import TaskSupervisor
 from mead.api import Mead
+from mead.config.settings import DeckSettings
 from mead.deck.events import Event
 from mead.deck.fold import apply
 from mead.deck.snapshot import standing
@@ -22,6 +23,7 @@ SCRIPT: list[Any] = [
     {"chunks": list("an answer in many small pieces é 🍵"), "delay_ms": 0.5},
 ]  # fmt: skip
 DEVICES = 3
+QUEUE = DeckSettings().queue_limit
 
 steps = st.one_of(
     st.tuples(st.just("prompt"), st.integers(0, DEVICES - 1)),
@@ -53,6 +55,8 @@ class Play:
             device.come()
             self._present.add(number)
         if kind == "prompt":
+            while self.prompts - self.ended >= QUEUE:  # one more could be refused
+                self.steady.hear()
             self.prompts += 1
             device.send(f"prompt {self.prompts}", f"m{self.prompts}")
             self.steady.hear("prompt.accepted")
@@ -75,8 +79,12 @@ class Play:
             device.hear_all(self.steady.last_sequence)
 
     def is_over(self) -> bool:
-        ends = [m for m in self.steady.of("metric.updated") if m["name"] == "tokens_out"]
-        return len(ends) == self.prompts
+        return self.ended == self.prompts
+
+    @property
+    def ended(self) -> int:
+        """How many turns have ended, as far as the steady device has heard."""
+        return sum(m["name"] == "tokens_out" for m in self.steady.of("metric.updated"))
 
 
 @pytest.mark.spec("deck.rejoin")
