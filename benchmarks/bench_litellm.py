@@ -1,6 +1,6 @@
 """A routed, streamed turn through Mead and through the LiteLLM proxy, before the same model.
 
-`.venv/bin/python -m benchmarks.bench_litellm`; about four minutes.  The model is replay_server.py:
+`.venv/bin/python -m benchmarks.bench_litellm`; about five minutes.  The model is replay_server.py:
 20 tokens, always the same.  Mead's door is the deck, which streams as LiteLLM does; its MCP face
 shows progress four times a second by design, so only its turns a second are compared.
 """
@@ -32,7 +32,7 @@ class Size:
     """How much is measured."""
 
     at_once: tuple[int, ...] = (1, 16, 64)
-    seconds: float = 5.0
+    seconds: float = 3.0
     rounds: int = 3
     pace_ms: int = 2
     """Between the tokens of a turn whose first one is timed; turns of the other kind come whole."""
