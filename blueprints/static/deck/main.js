@@ -50,6 +50,7 @@ function showSignIn(fault = null) {
   root.replaceChildren(place);
   signInView = new SignIn(place, { signIn: (text) => enter(readField(text)) });
   signInView.fault = fault;
+  signInView.focus();
   tabs.askForToken((given) => {
     if (!signInView) return;
     keepToken(given);

@@ -51,7 +51,7 @@ export class Page {
       edit: (turn) => this.prompting.edit(turn.prompt ?? "", turn.askedRoute),
       composer: () => this.prompting.composer.text,
       scroll: () => this.scroll,
-      changed: (turnId) => (this.transcript.touch(turnId), this.transcript.paint(), this.#updateHead()),
+      changed: (turnId) => (this.transcript.touch(turnId), this.#head()),
     });
     this.transcript = new Transcript({
       list: shell.turns,
@@ -62,7 +62,7 @@ export class Page {
       onPainted: () => this.#painted(),
     });
     this.scroll = new ScrollKeeper(shell.scroller, shell.turns, {
-      target: () => this.#followTarget(),
+      target: () => shell.turns.lastElementChild, // following ends when the newest prompt is at the top
       wantsEnd: () => prefs().followTo === "end",
       onMove: () => this.#moved(),
     });
@@ -217,11 +217,11 @@ export class Page {
     if (!this.transcript.isFilling) this.#place = null;
   }
 
-  #head(event) {
-    if (event.type === "turn.failed") this.shell.warn(tCode("failed", event.payload.reason));
-    if (event.type === "turn.completed") this.live.say(t("answerDone"));
-    if (event.type === "metric.updated") this.panels.usage.refresh();
-    if (event.type === "turn.started") this.scroll.settle();
+  #head({ type, payload } = {}) {
+    if (type === "turn.failed") this.shell.warn(tCode("failed", payload.reason));
+    if (type === "turn.completed") this.live.say(t("answerDone"));
+    if (type === "metric.updated") this.panels.usage.refresh();
+    if (type === "turn.started") this.scroll.settle();
     this.transcript.paint();
     this.#updateHead();
   }
@@ -264,11 +264,6 @@ export class Page {
     if (!this.scroll.restore(this.#place)) this.scroll.settle();
     if (!this.transcript.isFilling) this.#place = null;
     this.requests.check();
-  }
-
-  // The newest prompt: following ends when it reaches the top.
-  #followTarget() {
-    return this.shell.turns.lastElementChild;
   }
 
   #scrolled() {

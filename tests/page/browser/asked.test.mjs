@@ -122,3 +122,42 @@ test("after a restart with other models the composer names the new ones", { time
   await page.context().close();
   await own.end();
 });
+
+test("by keys alone: always, ask again, delete; the focus is never lost on the way", { timeout: 60_000 }, async () => {
+  const page = await openPage(browser, server.address);
+  await page.locator("#composer-text").waitFor();
+  const at = () => page.evaluate(() => (document.activeElement.getAttribute("aria-label") ?? document.activeElement.textContent).trim());
+  const tabTo = async (name) => {
+    for (let each = 0; each < 60 && !(await at()).startsWith(name); each += 1) await page.keyboard.press("Tab");
+    assert.ok((await at()).startsWith(name), name);
+  };
+  // A press that comes before the card has stood still is not taken: as people do, it is made again.
+  const press = async (isDone) => until(async () => (await page.keyboard.press("Enter"), isDone()), 10_000);
+  await page.keyboard.type("write it");
+  await page.keyboard.press("Enter");
+  await page.locator("article .request-buttons button").first().waitFor();
+  await page.keyboard.press("F8");
+  await tabTo("Always\u2026");
+  await press(async () => (await at()) === "Back");
+  await tabTo("Always allow");
+  await press(() => page.locator(".request.settled").isVisible());
+  await ended(page);
+  assert.ok(await page.evaluate(() => document.activeElement.classList.contains("request")));
+  await page.keyboard.press("Control+/");
+  await tabTo("Ask again for files__write");
+  await page.keyboard.press("Enter");
+  await page.getByText("None in this conversation.").waitFor();
+  assert.equal(await page.evaluate(() => document.activeElement.name), "policy");
+  await page.keyboard.press("Escape");
+  await page.keyboard.press("F6");
+  await tabTo("Conversation");
+  await page.keyboard.press("Enter");
+  await tabTo("Delete\u2026");
+  await page.keyboard.press("Enter");
+  assert.equal(await at(), "Back");
+  await page.keyboard.press("Tab");
+  await page.keyboard.press("Enter");
+  await page.getByText("What is on your mind?").waitFor();
+  await until(() => page.evaluate(() => document.activeElement.id === "composer-text"));
+  await page.context().close();
+});

@@ -20,6 +20,7 @@ const follow = (page, code) => page.evaluate((found) => (location.hash = `code=$
 test("a link that is opened in the tab of the sign-in page lets in", async () => {
   const page = await openPage(browser, server.address, { token: null });
   await page.locator("#token").waitFor();
+  assert.equal(await page.evaluate(() => document.activeElement.id), "token");
   const code = server.loginCode();
   await follow(page, code);
   await page.locator("#composer-text").waitFor();

@@ -25,6 +25,7 @@ export class Settings {
   }
 
   update() {
+    this.#keepFocus();
     render(
       html`${this.#policy()} ${this.#look()} ${this.#reading()} ${this.#keys()}
         <section>
@@ -33,6 +34,16 @@ export class Settings {
       this.#dialog.body,
     );
     if (this.#dialog.isOpen) this.#dialog.title.textContent = t("settings");
+  }
+
+  // A tool that is forgotten takes its button away: the last ones go, the rest get other names.
+  #keepFocus() {
+    const buttons = [...this.#dialog.body.querySelectorAll(".remembered button")];
+    const at = buttons.indexOf(document.activeElement);
+    const left = this.actions.conversation()?.remembered.length ?? 0;
+    if (at < left) return;
+    const chosen = this.#dialog.body.querySelector("input[name=policy]:checked");
+    (buttons[left - 1] ?? chosen)?.focus({ preventScroll: true });
   }
 
   #policy() {

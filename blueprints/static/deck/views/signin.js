@@ -18,7 +18,11 @@ export class SignIn {
     this.#fault = fault;
     this.#busy = false;
     this.render();
-    if (fault) this.root.querySelector("input")?.focus();
+    if (fault) this.focus();
+  }
+
+  focus() {
+    this.root.querySelector("input")?.focus();
   }
 
   render() {
