@@ -17,6 +17,7 @@ import gevent
 
 from benchmarks.report import header, note
 from benchmarks.soak.devices import Away, Phone, Silent, Slow
+from benchmarks.soak.mcp import Mcp
 from benchmarks.soak.others import Operator, Reaper, Stranger
 from benchmarks.soak.player import Player
 from benchmarks.soak.programs import Guest, Hasty, Talker
@@ -41,6 +42,8 @@ CAST: Cast = (
 WARM_UP = 0.25
 """Of the whole time: what is bounded fills up meanwhile."""
 SAMPLES = 240
+TOLD = 24
+"""So many samples make a line, for who watches."""
 COMING_S = 5.0
 """Until all players are in the middle of something."""
 LEAVE_S = 120.0
@@ -109,18 +112,39 @@ class Soak:
         ours, theirs = time.process_time(), self.sampler.cpu_s()
         while time.monotonic() < ends:
             samples.append(self.sampler.sample())
+            if len(samples) % TOLD == 0:
+                self.tell(samples[-1])
             gevent.sleep(every_s)
         ours, theirs = time.process_time() - ours, self.sampler.cpu_s() - theirs
         note(f"worker {theirs / duration_s:.1%} of a core, clients {ours / duration_s:.1%}")
         return samples
+
+    def tell(self, sample: dict[str, float]) -> None:
+        right, wrong = sum(self.tally.right.values()), self.tally.wrong_count
+        print(
+            f"     {sample['at']:.0f} s: {sample['pss_mib']:.1f} MiB,"
+            f" {sample['handles']:.0f} handles, {sample['greenlets']:.0f} greenlets,"
+            f" {right:,} answers right, {wrong} wrong",
+            flush=True,
+        )
 
     def rest(self) -> Rest:
         """What is held once nobody is there."""
         limit = time.monotonic() + SETTLE_S
         while self.sampler.connections() > 1 and time.monotonic() < limit:
             gevent.sleep(0.5)
+        self.clear()
         gevent.sleep(2)
         return self.sampler.rest()
+
+    def clear(self) -> None:
+        """Delete what rounds that broke have left: they are counted as wrong, and are no leak."""
+        with Mcp(self.stage.server) as mcp:
+            left = mcp.use("list_sessions")["sessions"]
+            if left and not self.tally.wrong_count:
+                self.tally.fault("left", f"{len(left)} conversations that nobody has")
+            for each in left:
+                mcp.use("delete_session", session_id=each["session_id"])
 
     def report(self, samples: list[dict[str, float]], before: Rest, after: Rest) -> bool:
         window_s = samples[-1]["at"] - samples[0]["at"]

@@ -12,7 +12,7 @@ from typing import Final, NamedTuple
 HOUR_S: Final = 3600.0
 MEMORY_MIB_AN_HOUR: Final = 4.0
 """An hour has over 40,000 turns: a hundred bytes that each left behind would be as much."""
-SETTLING_MIB: Final = 24.0
+SETTLING_MIB: Final = 40.0
 """What the allocator may still take in a soak that is too short to have seen its peaks."""
 SETTLED_S: Final = 1800.0
 """After so long there is nothing left of that."""

@@ -10,7 +10,7 @@ from gevent.event import Event
 
 from mead.protocols import TurnContext
 
-EACH = 200_000
+EACH = 400_000
 
 
 class Leaky:
