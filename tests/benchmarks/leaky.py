@@ -10,7 +10,7 @@ from gevent.event import Event
 
 from mead.protocols import TurnContext
 
-EACH = 400_000
+EACH = 1_000_000
 
 
 class Leaky:
