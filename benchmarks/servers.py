@@ -26,6 +26,8 @@ ROOT = Path(__file__).parents[1]
 BOOT_S = 60.0
 END_S = 30.0
 POLL_S = 0.01
+WITH_US = ("setpriv", "--pdeathsig", "TERM", "--")
+"""A benchmark that is killed leaves no server behind, though each has a session of its own."""
 MIB = 1024 * 1024
 
 
@@ -138,7 +140,7 @@ def _started(
     began = time.perf_counter()
     with log.open("w") as written:
         process = subprocess.Popen(
-            command,
+            [*WITH_US, *command],
             cwd=directory,
             env={"PATH": os.environ["PATH"], "HOME": str(home), **environ},
             stdin=subprocess.DEVNULL,

@@ -1,12 +1,15 @@
 """The peers of the benchmarks: installed apart, or left out with a line."""
 
+import subprocess
 import sys
 
+import psutil
 import pytest
 
 from benchmarks.peers import HERE, Options, pins_of, skipping
-from benchmarks.servers import free_port, started
+from benchmarks.servers import ROOT, free_port, started
 from tests import peers
+from tests.helpers.waiting import eventually
 
 pytestmark = pytest.mark.timeout(120)
 
@@ -32,6 +35,24 @@ def test_a_peer_that_does_not_start_is_skipped_with_its_last_words(capsys):
     assert (
         said == "skipped: the peer did not start: it did not answer; it said last: no such luck\n"
     )
+
+
+def test_a_benchmark_that_is_killed_leaves_no_server_behind():
+    code = "\n".join(
+        [
+            "import sys, time",
+            "from benchmarks.servers import gunicorn",
+            "with gunicorn() as server:",
+            "    print(server.pid, flush=True)",
+            "    time.sleep(60)",
+        ]
+    )
+    command = [sys.executable, "-c", code]
+    with subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE) as benchmark:
+        server = psutil.Process(int(benchmark.stdout.readline()))
+        benchmark.kill()
+        benchmark.wait(5)
+    eventually(lambda: not server.is_running(), 20)
 
 
 @pytest.mark.parametrize("name", [*NAMES, "mcp"])
