@@ -15,11 +15,12 @@ from benchmarks.report import figure, header, note
 PATHS = {
     "turn": ("a routed, stored turn of a model that answers at once", 2000, 250.0),
     "event": ("an event: numbered, logged, applied, given to a device", 20_000, 12.0),
+    "answer": ("a turn on a deck of 20 tokens from a model's server", 600, 3000.0),
     "token": ("a token: from the model's bytes to the deck and the log", 20, 25.0),
 }
 """What each is, how often it is run, and the most microseconds of a processor that it may take."""
 ROUNDS = 5
-COUNTED = {"turn": (100, 500), "event": (1000, 5000), "token": (1, 5)}
+COUNTED = {"turn": (100, 500), "event": (1000, 5000), "answer": (20, 60), "token": (1, 5)}
 """Runs of two lengths, whose difference holds no start-up."""
 TOKENS = 1000
 

@@ -15,6 +15,8 @@ import tempfile
 import time
 from collections.abc import Callable, Generator
 from contextlib import contextmanager
+from functools import partial
+from itertools import count
 from pathlib import Path
 from typing import Final
 
@@ -41,12 +43,12 @@ SCRIPT: Final = {"local": {"provider": "scripted", "script": [{"text": "Hello th
 
 
 @contextmanager
-def turn(count: int) -> Generator[Callable[[], None]]:
+def turn(operations: int) -> Generator[Callable[[], None]]:
     """A routed turn through the public API, stored under `fsync = "never"`.
 
     Each conversation has TURNS of them, because a turn costs what its history costs.
     """
-    sessions = count // TURNS + 2
+    sessions = operations // TURNS + 2
     with tempfile.TemporaryDirectory() as directory:
         settings = {
             "runtime": {"maximum_sessions": sessions},
@@ -86,14 +88,27 @@ def event(_: int) -> Generator[Callable[[], None]]:
 @contextmanager
 def token(_: int) -> Generator[Callable[[], None]]:
     """A whole answer of 1,000 tokens: read from a model's server, shown on a deck, stored."""
+    with _deck("stream_server.py", "/chat/1", 1) as one:
+        yield one
+
+
+@contextmanager
+def answer(operations: int) -> Generator[Callable[[], None]]:
+    """The same of 20 tokens that come at once: what a turn costs around its tokens."""
+    with _deck("replay_server.py", "/now/v1", operations // TURNS + 2) as one:
+        yield one
+
+
+@contextmanager
+def _deck(server: str, path: str, conversations: int) -> Generator[Callable[[], None]]:
     model = subprocess.Popen(
-        [sys.executable, str(Path(__file__).with_name("stream_server.py"))],
+        [sys.executable, str(Path(__file__).with_name(server))],
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
     )
     assert model.stdin is not None
     assert model.stdout is not None
-    url = f"http://127.0.0.1:{int(model.stdout.readline())}/chat/1"
+    url = f"http://127.0.0.1:{int(model.stdout.readline())}{path}"
     slots = {"local": {"provider": "openai", "model": "replay", "base_url": url}}
     with tempfile.TemporaryDirectory() as directory:
         settings = {
@@ -103,19 +118,25 @@ def token(_: int) -> Generator[Callable[[], None]]:
             "deck": {"token": "deck-token-of-the-benchmark-0123456789"},
         }
         with Mead(settings) as mead:
-            deck, device, serving = mead.deck(), MemorySocket(), TaskSupervisor("serving")
-            device.hear_timeout_ms = 300_000  # under valgrind all takes fifty times as long
-            session_id = deck.redeem(deck.issue_ticket().ticket)
-            serving.start(lambda: deck.serve(device, session_id))
-            device.say("session.resume", last_sequence=0)
+            deck, serving = mead.deck(), TaskSupervisor("serving")
+            devices: list[MemorySocket] = []
+            for _ in range(conversations):
+                device, session_id = MemorySocket(), deck.redeem(deck.issue_ticket().ticket)
+                device.hear_timeout_ms = 300_000  # under valgrind all takes fifty times as long
+                serving.start(partial(deck.serve, device, session_id))
+                device.say("session.resume", last_sequence=0)
+                devices.append(device)
+            turns = count()
 
             def one() -> None:
+                device = devices[next(turns) // TURNS % conversations]
                 device.say("prompt.send", client_message_id=new_uuid(), text="list the files")
                 while device.hear("metric.updated")["payload"]["name"] != "tokens_out":
                     pass
 
             yield one
-            device.hang_up()
+            for device in devices:
+                device.hang_up()
             serving.stop()
     model.stdin.close()
     model.wait()
@@ -128,7 +149,12 @@ class _Sink(MemorySocket):
         return counts and bool(frame)
 
 
-PATHS: Final = {"turn": (turn, 1), "event": (event, 1), "token": (token, 1000)}
+PATHS: Final = {
+    "turn": (turn, 1),
+    "event": (event, 1),
+    "token": (token, 1000),
+    "answer": (answer, 1),
+}
 """Each path, and how many of what it counts one operation holds."""
 
 
