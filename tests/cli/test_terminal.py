@@ -17,19 +17,19 @@ BOUND_S = 20.0
 
 CONFIG = """
 [storage]
-directory = "var"
+directory = "{directory}"
 
 [router.slots.local]
 provider = "scripted"
 model = "script"
-script = [{ text = "much later", delay_ms = 25000 }]
+script = [{{ text = "much later", delay_ms = 25000 }}]
 """
 
 
 class Terminal:
     """A program on a pseudo-terminal, and what it has shown so far."""
 
-    def __init__(self, directory: Path, *arguments: str) -> None:
+    def __init__(self, directory: Path, *arguments: str, **environ: str) -> None:
         self.handle, inside = pty.openpty()
         environment = {
             "PATH": os.environ["PATH"],
@@ -37,6 +37,7 @@ class Terminal:
             "MEAD_CONFIG": str(directory / "mead.toml"),
             "FLASK_APP": str(ROOT / "wsgi.py"),
             "PYTHONPATH": str(ROOT),
+            **environ,
         }
         self.process = subprocess.Popen(
             [sys.executable, "-m", "flask", "mead", *arguments],
@@ -77,7 +78,7 @@ class Terminal:
 
 @pytest.fixture
 def directory(tmp_path: Path) -> Path:
-    (tmp_path / "mead.toml").write_text(CONFIG)
+    (tmp_path / "mead.toml").write_text(CONFIG.format(directory=tmp_path / "store"))
     return tmp_path
 
 
@@ -89,7 +90,7 @@ def chat(directory: Path) -> Iterator[Terminal]:
 
 
 @pytest.mark.timeout(60)
-def test_ctrl_c_cancels_the_turn_and_a_second_one_leaves(chat: Terminal) -> None:
+def test_ctrl_c_cancels_the_turn_and_a_second_one_leaves(chat: Terminal, directory: Path) -> None:
     chat.wait_for("Ctrl-C cancels an answer, Ctrl-D leaves")
     chat.wait_for("> ")
     chat.type("hello\n")
@@ -99,6 +100,7 @@ def test_ctrl_c_cancels_the_turn_and_a_second_one_leaves(chat: Terminal) -> None
     chat.wait_for("> ")
     chat.interrupt()
     assert chat.process.wait(BOUND_S) == 0
+    assert list((directory / "store").glob("*.log")), "and not in the working tree"
 
 
 @pytest.mark.timeout(60)
