@@ -1,31 +1,32 @@
 """`flask mead chat --url`: the terminal as one more device of a deck, on any machine."""
 
 import ipaddress
+import re
 import signal
 import sys
 import time
 from collections.abc import Callable, Mapping
 from contextlib import suppress
-from typing import Any, Final, TypeVar, cast
+from typing import Any, Final, TypeVar
 from urllib.parse import urlsplit
 
 import click
-import orjson
 import requests
-from urllib3.exceptions import HTTPError
 
-from mead.cli.output import harmless, tell
+from mead.cli.output import harmless, harmless_line, tell
 from mead.cli.terminal import TerminalInteraction, greet, read_line
-from mead.deck.client import DeckClient, DeckClosed, DeckRefused, Message
+from mead.deck.client import DeckClient
+from mead.deck.client_errors import DeckClosed, DeckMisspoke, DeckRefused
+from mead.deck.client_http import post
+from mead.deck.client_messages import Message
+from mead.deck.closing import ENDINGS, LOST
 from mead.turn import TurnFacts
 
 Answer = TypeVar("Answer")
 
 TOKEN_VARIABLE: Final = "MEAD_CHAT_TOKEN"  # noqa: S105 - its name
 CODE_MARK: Final = "#code="
-TIMEOUT_S: Final = 30.0
-ANSWER_BYTES: Final = 65_536
-"""A token is far shorter."""
+_TOKEN: Final = re.compile(r"[!-~]{1,200}")
 POLL_S: Final = 0.2
 """How soon a Ctrl-C is noticed."""
 SILENCE_S: Final = 45.0
@@ -52,23 +53,15 @@ def _login(base: str, code: str) -> str:
     with requests.Session() as session:
         session.trust_env = False
         try:
-            with session.post(
-                f"{base}/deck/login",
-                json={"code": code},
-                headers={"Accept-Encoding": "identity"},
-                timeout=TIMEOUT_S,
-                allow_redirects=False,
-                stream=True,
-            ) as answer:
-                body = cast(bytes, answer.raw.read(ANSWER_BYTES))
-        except (requests.RequestException, HTTPError):
+            answer = post(session, f"{base}/deck/login", {"code": code})
+        except OSError:
             raise click.ClickException(f"{base} does not answer") from None
-    if answer.status_code != requests.codes.ok:
+    if answer.status != requests.codes.ok:
         raise click.ClickException("that link was used already or is too old; ask for another")
-    try:
-        return str(orjson.loads(body)["token"])
-    except (orjson.JSONDecodeError, KeyError, TypeError):
-        raise click.ClickException(f"what {base} answered is none of a Mead") from None
+    token: object = (answer.shape or {}).get("token")
+    if not isinstance(token, str) or not _TOKEN.fullmatch(token):
+        raise click.ClickException(f"what {base} answered is none of a Mead")
+    return token
 
 
 def _is_here(base: str) -> bool:
@@ -86,11 +79,24 @@ def chat_at(base: str, token: str, session: str | None, route: str | None) -> No
         with DeckClient(base, token, session_id=session, device_id="terminal") as deck:
             greet(str(deck.session_id))
             DeckChat(deck, route).run()
-    except DeckRefused as refused:
-        raise click.ClickException(harmless(str(refused))) from None
-    except (DeckClosed, OSError, requests.RequestException):
+    except DeckClosed as closed:
+        if closed.code not in ENDINGS:
+            raise click.ClickException(_words(base, closed)) from None
+        click.secho("the conversation is gone", err=True)
+    except (DeckRefused, DeckMisspoke) as error:
+        raise click.ClickException(harmless_line(str(error))) from None
+    except OSError:
         raise click.ClickException(f"{base} does not answer") from None
-    click.echo()
+    except _Left:
+        click.secho("left without a connection; the server goes on", err=True)
+
+
+def _words(base: str, closed: DeckClosed) -> str:
+    return f"{base} does not answer" if closed.code == LOST else harmless_line(str(closed))
+
+
+class _Left(Exception):
+    """A Ctrl-C while there is no connection."""
 
 
 class DeckChat:
@@ -117,11 +123,12 @@ class DeckChat:
         self._read_snapshot()
 
     def run(self) -> None:
-        """Until the person leaves, or the conversation is gone."""
+        """Until the person leaves.  Raises DeckClosed when the conversation is gone, and _Left."""
         self._catch_up()
         while (text := self._next_prompt()) is not None:
-            if text.strip() and not self._turn(text):
-                return
+            if text.strip():
+                self._turn(text)
+        click.echo()
 
     def _next_prompt(self) -> str | None:
         try:
@@ -131,9 +138,8 @@ class DeckChat:
 
     def _catch_up(self) -> None:
         """Show the conversation so far."""
-        last = self._deck.snapshot["last_sequence"]
-        while self._deck.last_sequence < last:
-            message = self._deck.receive(TIMEOUT_S)
+        while self._deck.last_sequence < self._deck.snapshot["last_sequence"]:
+            message = self._next()
             payload = message["payload"]
             if message["type"] == "prompt.accepted":
                 tell(f"\n> {payload['text']}", dim=True)
@@ -145,26 +151,23 @@ class DeckChat:
 
     # -- one turn ----------------------------------------------------------------------------------
 
-    def _turn(self, text: str) -> bool:
-        """Send a prompt and show its turn; False when the conversation is gone."""
+    def _turn(self, text: str) -> None:
+        """Send a prompt and show its turn."""
         message_id = self._deck.send_prompt(text, route=self._route)
         self._own, self._is_interrupted = None, False
         # A KeyboardInterrupt could strike anywhere, in the connection's own reader too.
         previous = signal.signal(signal.SIGINT, self._interrupt)
         try:
-            while (message := self._next(message_id)) is not None:
-                if self._show(message, message_id):
-                    return True
+            while not self._show(self._next(message_id), message_id):
+                pass
         finally:
             signal.signal(signal.SIGINT, previous)
-        click.secho("the conversation is gone", err=True)
-        return False
 
     def _interrupt(self, *_: object) -> None:
         self._is_interrupted = True
 
-    def _next(self, message_id: str) -> Message | None:
-        """The next message; None when the conversation is gone.  A Ctrl-C cancels meanwhile."""
+    def _next(self, message_id: str = "") -> Message:
+        """The next message, or the snapshot of the next connection.  A Ctrl-C cancels meanwhile."""
         silent_at = time.monotonic() + SILENCE_S
         while time.monotonic() < silent_at:
             if self._is_interrupted:
@@ -174,9 +177,32 @@ class DeckChat:
                 return self._deck.receive(POLL_S)
             except TimeoutError:
                 continue
-            except DeckClosed:
-                break
-        return next(self._deck.messages(), None)  # it rejoins
+            except DeckClosed as closed:
+                return self._rejoined(closed)
+        return self._rejoined(None)
+
+    def _rejoined(self, after: DeckClosed | None) -> Message:
+        tell("\n[the connection is lost]", dim=True, err=True)
+        snapshot = self._deck.rejoin(after, self._pause)
+        self._read_snapshot()
+        return snapshot
+
+    def _pause(self, seconds: float) -> None:
+        """Between two attempts.  Raises _Left."""
+        end = time.monotonic() + seconds
+        while (left := end - time.monotonic()) > 0:
+            if self._is_interrupted:
+                raise _Left
+            time.sleep(min(left, POLL_S))
+
+    def _answer(self, type_: str, **payload: Any) -> None:
+        """Tell what the person said; the connection may have been lost meanwhile."""
+        while True:
+            try:
+                self._deck.say(type_, **payload)
+                return
+            except DeckClosed as closed:
+                self._rejoined(closed)
 
     def _cancel(self, message_id: str) -> None:
         with suppress(DeckClosed):  # Ctrl-C once more, when it is back
@@ -207,9 +233,7 @@ class DeckChat:
 
     def _note(self, type_: str, payload: Mapping[str, Any]) -> None:
         """What the answers to later requests depend on."""
-        if type_ == "session.snapshot":
-            self._read_snapshot()
-        elif type_ == "policy.updated":
+        if type_ == "policy.updated":
             self._level = payload["level"]
         elif type_ == "permission.resolved" and "remember" in payload:
             self._remembered.add(payload["remember"])
@@ -245,7 +269,7 @@ class DeckChat:
         answer = self._asked(lambda: self._person.permit(payload["tool"], payload["details"]))
         if answer is None:
             return
-        self._deck.say("permission.respond", request_id=payload["request_id"], answer=answer)
+        self._answer("permission.respond", request_id=payload["request_id"], answer=answer)
 
     def _is_decided(self, payload: Mapping[str, Any]) -> bool:
         """Whether the server answers by itself, by the level or by a rule."""
@@ -260,7 +284,7 @@ class DeckChat:
         if option is None:
             click.secho("[skipped: the question ends by itself, or Ctrl-C]", dim=True, err=True)
         else:
-            self._deck.say("choice.respond", request_id=payload["request_id"], option=option)
+            self._answer("choice.respond", request_id=payload["request_id"], option=option)
 
     def _asked(self, question: Callable[[], Answer | None]) -> Answer | None:
         """What the person says; None after a Ctrl-C, which cancels the turn."""

@@ -1,4 +1,7 @@
-"""How a deck's socket is closed, and what its client does then.  Source: SPEC section 8."""
+"""How a deck's socket is closed, and what its client does then.
+
+Source: SPEC section 8, "Closing"; docs/deck-protocol.md has the table.
+"""
 
 from typing import Final, NamedTuple
 
@@ -23,3 +26,21 @@ GONE: Final = Closing(4404, "gone")
 """Deleted, or stopped without storage: the client does not come back."""
 STOPPED: Final = Closing(4409, "stopped")
 """Stopped, or lost to its restarts: a ticket resumes it."""
+
+LOST: Final = 1006
+"""What a client takes for the code when the connection ended without a Close frame."""
+
+ENDINGS: Final = frozenset({NORMAL.code, GONE.code})
+"""There is nothing to come back to."""
+FAULTS: Final = frozenset({1002, 1007, ABUSE.code, 1009})
+"""The client sent what it should not have: it would do so again."""
+
+
+def is_final(code: int) -> bool:
+    """Whether a client stays away."""
+    return code in ENDINGS or code in FAULTS
+
+
+def wants_a_pause(closing: Closing) -> bool:
+    """Whether a client that comes back waits first: the server cannot have it at once."""
+    return closing == RESTART or closing.code == FAILED.code

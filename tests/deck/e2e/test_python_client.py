@@ -6,7 +6,8 @@ import sys
 
 import pytest
 
-from mead.deck.client import DeckClient, DeckClosed, DeckRefused
+from mead.deck.client import DeckClient
+from mead.deck.client_errors import DeckClosed, DeckRefused
 from tests.helpers.server import DECK_TOKEN, ROOT, Server
 
 pytestmark = [pytest.mark.e2e, pytest.mark.timeout(60)]
@@ -126,13 +127,51 @@ with DeckClient(sys.argv[1], sys.argv[2]) as deck:
 """
 
 
-def test_it_works_in_a_process_that_gevent_has_not_patched(server):
+def run(program: str, server: Server) -> tuple[int, str, str]:
+    """Status, output and errors of a process of its own."""
     done = subprocess.run(
-        [sys.executable, "-c", UNPATCHED, server.url(""), DECK_TOKEN],
+        [sys.executable, "-c", program, server.url(""), DECK_TOKEN],
         cwd=ROOT,
         capture_output=True,
         text=True,
-        timeout=30,
+        timeout=50,
         check=False,
     )
-    assert (done.stdout, done.stderr) == ("hello\n", "")
+    return done.returncode, done.stdout, done.stderr
+
+
+def test_it_works_in_a_process_that_gevent_has_not_patched(server):
+    assert run(UNPATCHED, server) == (0, "hello\n", "")
+
+
+PATCHED = """
+from gevent import monkey
+monkey.patch_all()
+"""
+
+HEEDLESS = """
+import sys
+from mead.deck.client import DeckClient
+from mead.deck.client_errors import DeckClosed
+from mead.ids import new_uuid
+deck = DeckClient(sys.argv[1], sys.argv[2])
+for _ in range(3):
+    deck.connect()
+    try:
+        for _ in range(4000):
+            deck.say("turn.cancel", turn_id=new_uuid())
+    except DeckClosed:
+        pass
+deck.connect()
+for _ in range(10):
+    deck.say("turn.cancel", turn_id=new_uuid())
+    deck.receive(5)
+    deck.connect()
+deck.close()
+print("left")
+"""
+
+
+@pytest.mark.parametrize("before", ["", PATCHED], ids=["unpatched", "patched"])
+def test_who_sends_much_and_reads_little_leaves_in_peace(server, before):
+    assert run(before + HEEDLESS, server) == (0, "left\n", "")
