@@ -14,7 +14,6 @@ from typing import Final, Protocol
 from mead.config import McpServerSettings
 
 IPAddress = ipaddress.IPv4Address | ipaddress.IPv6Address
-Network = ipaddress.IPv4Network | ipaddress.IPv6Network
 
 DEFAULT_PORTS: Final[Mapping[str, int]] = {"http": 80, "https": 443}
 

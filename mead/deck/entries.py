@@ -33,7 +33,6 @@ class RunningTurn:
     closed_calls: set[str] = field(default_factory=set[str])
     text: list[str] = field(default_factory=list[str])
     """What was shown of the answer."""
-    is_routed: bool = False
     is_over: bool = False
     """Whether its ending is logged; the metrics may be missing."""
     metrics: set[str] = field(default_factory=set[str])
@@ -62,8 +61,3 @@ class Known:
     accepted: int
     ending: int | None = None
     is_started: bool = False
-
-    @property
-    def is_waiting(self) -> bool:
-        """Whether its prompt is still in the queue."""
-        return not self.is_started and self.ending is None

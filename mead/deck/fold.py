@@ -67,11 +67,6 @@ def _turn_started(state: DeckState, event: Event) -> None:
         known.is_started = True
 
 
-def _turn_routed(state: DeckState, event: Event) -> None:
-    if (turn := _running(state, event)) is not None:
-        turn.is_routed = True
-
-
 def _text_delta(state: DeckState, event: Event) -> None:
     if (turn := _running(state, event)) is not None:
         turn.text.append(event.payload["text"])
@@ -191,7 +186,7 @@ _CHANGES: Final[Mapping[EventType, Callable[[DeckState, Event], None]]] = {
     "prompt.accepted": _prompt_accepted,
     "prompt.cancelled": _prompt_cancelled,
     "turn.started": _turn_started,
-    "turn.routed": _turn_routed,
+    "turn.routed": lambda _state, _event: None,  # the transcript alone shows it
     "text.delta": _text_delta,
     "tool_call.started": _tool_call_started,
     "tool_call.finished": _tool_call_finished,

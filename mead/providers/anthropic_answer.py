@@ -24,8 +24,6 @@ from mead.providers.shape import (
 )
 from mead.turn import Usage
 
-_CUT: Final = frozenset({"max_tokens", "model_context_window_exceeded"})
-"""The answer stopped wherever it was: a tool call in it may be half a call."""
 _ASKING: Final = frozenset({"tool_use", "end_turn"})
 """Where tool calls are whole (llama.cpp has been seen to end a turn with one)."""
 _PIECES: Final = {

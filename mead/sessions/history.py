@@ -53,7 +53,6 @@ class History(Actor):
         self._log = turn_log
         self._max_turns = max_turns
         self._turns: list[Turn] = []
-        self._started_before = False
 
     def on_start(self) -> None:
         """Replay the log.  Raises CorruptHistory, PersistenceError.  Blocks on: disk.

@@ -1,6 +1,6 @@
 """A device at a conversation: an in-memory socket that the deck serves, and what it has seen."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from typing import Any
 
@@ -153,6 +153,3 @@ def everyone() -> Iterator[Devices]:
         yield devices
     finally:
         devices.all_leave()
-
-
-NewDevice = Callable[..., Device]

@@ -11,7 +11,6 @@ from tests.helpers.waiting import eventually
 
 READ = {"name": "notes__read", "arguments": {"id": 7}}
 WRITE = {"name": "notes__write", "arguments": {"text": "tea"}}
-SEND = {"name": "mail__send", "arguments": {}}
 
 
 def calling(*calls, rounds=1):
@@ -39,8 +38,6 @@ def resolved(device) -> dict:
 
 
 # -- the levels ------------------------------------------------------------------------------------
-
-ALLOW_POLICY = {"outcome": "allow_once"}
 
 
 @pytest.mark.parametrize(

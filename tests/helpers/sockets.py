@@ -8,13 +8,14 @@ from pathlib import Path
 
 import gevent
 from flask import Response, jsonify, request
+from websockets.frames import Frame, Opcode
 
 from blueprints.guards import Access, access
 from blueprints.sockets import add_sockets, socket_route
 from mead.protocols.sockets import FrameSocket
 from mead.web.lifecycle import PROCESS
 from mead.web.websocket.engine import WebSocketEngine
-from mead.web.websocket.frames import encode_binary, encode_text
+from mead.web.websocket.frames import encode_text
 from wsgi import create_app
 
 app = create_app()
@@ -40,7 +41,8 @@ def echo(socket: FrameSocket) -> None:
     """Send everything back, at the client's pace; say how it ended."""
     while (message := socket.receive()) is not None:
         text = isinstance(message, str)
-        socket.send_paced(encode_text(message.encode()) if text else encode_binary(message))
+        opcode, data = (Opcode.TEXT, message.encode()) if text else (Opcode.BINARY, message)
+        socket.send_paced(Frame(opcode, data).serialize(mask=False))
     say(f"echo: closed {tuple(socket.closed)}")
 
 

@@ -19,11 +19,6 @@ def encode_text(text: bytes) -> bytes:
     return Frame(Opcode.TEXT, text).serialize(mask=False)
 
 
-def encode_binary(data: bytes) -> bytes:
-    """A binary frame."""
-    return Frame(Opcode.BINARY, data).serialize(mask=False)
-
-
 def encode_pongs(payloads: Iterable[bytes]) -> bytes:
     """The answers to pings, in their order."""
     return b"".join(Frame(Opcode.PONG, payload).serialize(mask=False) for payload in payloads)
