@@ -49,7 +49,7 @@ def test_the_modules_of_the_page(file):
 @needs_chromium
 @pytest.mark.e2e
 @pytest.mark.parametrize("file", _files("browser"), ids=lambda file: file.name.split(".")[0])
-@pytest.mark.timeout(420)
+@pytest.mark.timeout(1200 if os.environ.get("MEAD_SCREENSHOTS") else 420)
 def test_the_page_in_chromium(file):
     _run(
         file,

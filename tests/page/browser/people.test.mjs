@@ -1,16 +1,10 @@
-// For everyone: keyboard, screen reader, contrast, small screens, large text, two languages. And the
-// screenshots of docs/screenshots, made here so that they show what is.
+// For everyone: keyboard, screen reader, small screens, large text, two languages.
 
 import assert from "node:assert/strict";
-import { mkdirSync } from "node:fs";
-import path from "node:path";
 import { after, before, test } from "node:test";
 
-import { ROOT, Server, axe, ended, launch, live, openPage, send, until } from "../harness.mjs";
-
-// Written over only when asked: `MEAD_SCREENSHOTS=1`.
-const PLACE = process.env.MEAD_SCREENSHOTS ? path.join(ROOT, "docs/screenshots") : null;
-if (PLACE) mkdirSync(PLACE, { recursive: true });
+import { Server, axe, ended, launch, live, openPage, send, until } from "../harness.mjs";
+import { STATES, atRest, leave } from "../states.mjs";
 
 let server, browser;
 before(async () => {
@@ -22,105 +16,6 @@ after(async () => {
   await server?.end();
 });
 
-const LOOKS = {
-  light: {},
-  dark: { colorScheme: "dark" },
-  phone: { viewport: { width: 360, height: 740 }, hasTouch: true, isMobile: true },
-  tablet: { viewport: { width: 768, height: 1024 }, colorScheme: "dark" },
-};
-
-async function shot(page, name) {
-  const problems = await axe(page);
-  assert.deepEqual(problems, [], name);
-  const wide = await page.evaluate(() => document.documentElement.scrollWidth > innerWidth + 1);
-  assert.ok(!wide, `${name}: wider than the screen`);
-  if (PLACE && !name.endsWith("tablet")) await page.screenshot({ path: path.join(PLACE, `${name}.png`) });
-}
-
-const STATES = {
-  async empty(page) {
-    await page.getByText("What is on your mind?").waitFor();
-    await page.locator(".slots li").first().waitFor();
-  },
-  async answer(page) {
-    await page.locator(".composer select").selectOption("local");
-    await send(page, "code please");
-    const turn = await ended(page);
-    await turn.locator(".hljs-keyword").first().waitFor();
-    await page.evaluate(() => document.activeElement.blur());
-  },
-  async streaming(page) {
-    await send(page, "slow");
-    await page.locator(".prose p").nth(1).waitFor();
-    await send(page, "hello");
-    await page.locator(".queue li", { hasText: "Queued" }).waitFor();
-  },
-  async permission(page) {
-    await send(page, "both of them");
-    await page.locator("article .request-buttons").last().getByText("Allow once").waitFor();
-  },
-  async question(page) {
-    await send(page, "ask me");
-    await page.locator("article .request-buttons").getByText("All of them").waitFor();
-  },
-  async failed(page) {
-    await send(page, "fail now");
-    await page.locator(".failure").waitFor();
-    await ended(page);
-  },
-  async usage(page) {
-    await send(page, "hello");
-    await ended(page);
-    await page.evaluate(() => document.querySelector(".list-foot button").click());
-    await page.locator(".usage .totals").waitFor();
-  },
-  async settings(page) {
-    await send(page, "hello");
-    await ended(page);
-    await page.evaluate(() => document.querySelector(".list-foot button:last-child").click());
-    await page.locator("dialog[open] fieldset").waitFor();
-  },
-};
-
-for (const [look, options] of Object.entries(LOOKS)) {
-  test(`every main state is without serious faults, ${look}`, { timeout: 120_000 }, async () => {
-    for (const [name, reach] of Object.entries(STATES)) {
-      const page = await openPage(browser, server.address, options);
-      await reach(page);
-      await shot(page, `${name}-${look}`);
-      if (name === "streaming" || name === "permission" || name === "question") await stop(page);
-      assert.deepEqual(page.faults, [], name);
-      await page.context().close();
-    }
-  });
-}
-
-async function stop(page) {
-  await page.getByRole("button", { name: "Stop", exact: true }).click();
-  await page.locator(".failure:visible").last().waitFor();
-}
-
-test("signing in, a lost server, the list on a phone", { timeout: 60_000 }, async () => {
-  const own = await new Server().start();
-  const page = await openPage(browser, own.address, { token: null });
-  await page.locator("#token").waitFor();
-  await shot(page, "signin-light");
-  await page.context().close();
-  const phone = await openPage(browser, own.address, LOOKS.phone);
-  await send(phone, "hello");
-  await ended(phone);
-  await phone.getByRole("button", { name: "Conversations" }).click();
-  await phone.waitForTimeout(200);
-  await shot(phone, "list-phone");
-  await phone.locator(".shade").click({ position: { x: 340, y: 300 } });
-  await own.kill();
-  await phone.locator(".status[data-kind=reconnecting]").waitFor();
-  await phone.locator(".banner").waitFor({ timeout: 30_000 });
-  await shot(phone, "offline-phone");
-  await phone.context().close();
-  await own.end();
-});
-
 test("Brazilian Portuguese, chosen by the browser and kept by the setting", async () => {
   const page = await openPage(browser, server.address, { locale: "pt-BR" });
   await page.getByText("Em que você está pensando?").waitFor();
@@ -129,7 +24,7 @@ test("Brazilian Portuguese, chosen by the browser and kept by the setting", asyn
   await send(page, "code please");
   const turn = await ended(page);
   assert.match(await turn.innerText(), /Ficou nesta máquina[\s\S]*41 enviados, 212 recebidos/);
-  await shot(page, "answer-portuguese");
+  assert.deepEqual(await axe(page), []);
   await page.getByRole("button", { name: "Configurações" }).click();
   await page.locator("select[name=language]").selectOption("en");
   await page.locator("dialog[open]").getByText("Keyboard").waitFor();
@@ -140,28 +35,28 @@ test("Brazilian Portuguese, chosen by the browser and kept by the setting", asyn
   await page.context().close();
 });
 
+const fits = (page) => page.evaluate(() => document.documentElement.scrollWidth <= innerWidth + 1);
+
 test("text at 200 %, and a page of 320 px, need no scrolling sideways", async () => {
   const page = await openPage(browser, server.address, { viewport: { width: 320, height: 640 } });
   await STATES.answer(page);
-  await shot(page, "answer-320");
+  assert.deepEqual(await axe(page), []);
+  assert.ok(await fits(page));
   await page.setViewportSize({ width: 640, height: 800 });
   await page.evaluate(() => document.documentElement.style.setProperty("font-size", "200%"));
-  await page.waitForTimeout(100);
-  assert.ok(await page.evaluate(() => document.documentElement.scrollWidth <= innerWidth + 1));
-  if (PLACE) await page.screenshot({ path: path.join(PLACE, "answer-large.png") });
+  await atRest(page);
+  assert.ok(await fits(page));
   await page.context().close();
 });
 
 test("forced colours and reduced motion are honoured", async () => {
   const page = await openPage(browser, server.address, { forcedColors: "active", reducedMotion: "reduce" });
   await STATES.permission(page);
-  if (PLACE) await page.screenshot({ path: path.join(PLACE, "permission-forced.png") });
   const moving = await page.evaluate(() =>
     [...document.querySelectorAll("*")].filter((one) => getComputedStyle(one).transitionDuration.split(",").some((each) => parseFloat(each) > 0)).length,
   );
   assert.equal(moving, 0);
-  await stop(page);
-  await page.context().close();
+  await leave(page);
 });
 
 test("a screen reader hears finished sentences, code by its length, and requests at once", { timeout: 60_000 }, async () => {
@@ -183,8 +78,7 @@ test("a screen reader hears finished sentences, code by its length, and requests
   await send(page, "write it");
   await until(() => page.evaluate(() => globalThis.said.join(" ").includes("Needs you: files.write wants to run (high risk)")));
   assert.equal(await page.locator(".turns").getAttribute("aria-live"), "off");
-  await stop(page);
-  await page.context().close();
+  await leave(page);
 });
 
 test("everything is reached by keys", { timeout: 60_000 }, async () => {
@@ -239,7 +133,6 @@ test("shortcuts can be turned off", async () => {
   await page.getByLabel("Shortcuts are on").uncheck();
   await page.keyboard.press("Escape");
   await page.keyboard.press("Control+/");
-  await page.waitForTimeout(100);
   assert.equal(await page.locator("dialog[open]").count(), 0);
   await page.context().close();
 });
