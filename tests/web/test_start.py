@@ -1,11 +1,14 @@
 """Starting: what boots, what is refused, what the command line cannot change.  Real gunicorns."""
 
+import json
 import os
 
 import psutil
 import pytest
 
-from tests.helpers.server import Server, running
+from mead.web.lifecycle import COLLECT_AFTER
+from tests.helpers.mcp_http import use
+from tests.helpers.server import MCP_TOKEN, Server, running
 
 pytestmark = [pytest.mark.e2e, pytest.mark.timeout(60)]
 
@@ -118,3 +121,19 @@ def test_no_control_socket_is_opened(tmp_path):
         open_sockets = psutil.Process(server.process.pid).net_connections("all")
         assert [one.laddr.port for one in open_sockets] == [server.port]
     assert not list(tmp_path.rglob("*.ctl"))
+
+
+def test_the_collector_never_looks_at_what_was_loaded_for_good(tmp_path):
+    toml = f"""
+[runtime]
+turn_handler = "collector"
+handlers = {{ collector = "tests.web.collector:Collector" }}
+[mcp_server]
+token = "{MCP_TOKEN}"
+"""
+    with running(Server(tmp_path, toml)) as server:
+        session_id = use(server, "start_session")["session_id"]
+        answer = use(server, "submit_turn", session_id=session_id, input="look")
+        frozen, threshold = json.loads(answer["output"])
+    assert frozen > 50_000
+    assert threshold == COLLECT_AFTER
