@@ -13,6 +13,7 @@ import pytest_timeout
 from tests.helpers import deadline
 from tests.helpers.leaks import LeakWatch, describe
 from tests.helpers.outside import OutsideGuard
+from tests.helpers.puppet import Puppet
 
 _OPT_IN: Final = ("stress", "live")
 _FAILED: Final = pytest.StashKey[bool]()
@@ -92,6 +93,17 @@ def nobody_outside_is_called(request: pytest.FixtureRequest) -> Iterator[None]:
     _outside.allowed = False
     if _outside.attempts:
         pytest.fail(f"the test tried to reach {', '.join(_outside.attempts)}", pytrace=False)
+
+
+# -- what several folders use ----------------------------------------------------------------------
+
+
+@pytest.fixture
+def puppet() -> Iterator[Puppet]:
+    """A handler that does what its test says; nothing waits for it when the test is over."""
+    made = Puppet()
+    yield made
+    made.release.set()
 
 
 # -- what fails a run in which every test passed ---------------------------------------------------

@@ -68,13 +68,6 @@ class Person:
 
 
 @pytest.fixture
-def puppet() -> Iterator[Puppet]:
-    made = Puppet()
-    yield made
-    made.release.set()
-
-
-@pytest.fixture
 def directory(tmp_path: Path) -> Path:
     return tmp_path / "var"
 

@@ -12,7 +12,10 @@ from mead.config import ClassifierSettings
 from mead.protocols import Tool, ToolOutcome
 from mead.providers.scripted import ScriptedProvider
 from mead.router.router import Router
+from mead.storage.disk import RealDisk
+from mead.storage.event_files import EventFiles
 from tests.deck.device import Device, Devices, everyone
+from tests.deck.log_files import files_in
 
 MeadMaker = Callable[..., Mead]
 HELLO = [{"chunks": ["Hel", "lo"], "usage": {"input": 3, "output": 4}}]
@@ -101,6 +104,38 @@ def devices() -> Iterator[Devices]:
 def device(make_mead, devices) -> Device:
     """One device at a new conversation of a Mead without storage."""
     return devices.at(*opened(make_mead())).come()
+
+
+@pytest.fixture
+def at(make_mead, devices):
+    """`at(script, **deck settings)`: a device at a new conversation with that model."""
+
+    def come(script, **settings):
+        return devices.at(*opened(make_mead(script, **settings))).come()
+
+    return come
+
+
+@pytest.fixture
+def arrive(make_mead, devices):
+    """A device that is connected and has not resumed."""
+
+    def arrive(**settings):
+        return devices.at(*opened(make_mead(**settings))).connect()
+
+    return arrive
+
+
+@pytest.fixture
+def disk() -> Iterator[RealDisk]:
+    disk = RealDisk()
+    yield disk
+    disk.close()
+
+
+@pytest.fixture
+def files(disk, tmp_path) -> EventFiles:
+    return files_in(disk, tmp_path)
 
 
 def opened(mead: Mead) -> tuple[Mead, str]:

@@ -21,9 +21,9 @@ from mead.errors import (
     TurnFailed,
 )
 from mead.ids import new_turn_id
+from tests.deck.asking import calling
 from tests.deck.conftest import opened
 from tests.deck.device import text_of
-from tests.deck.test_permissions import calling
 from tests.helpers.waiting import eventually
 
 CALLERS = TaskSupervisor("callers")

@@ -1,41 +1,12 @@
 """What may run: by policy, by rule, by a person; and what becomes of a question nobody answers."""
 
 import pytest
-from gevent.event import Event
 
 from mead.deck.requests import rule_on
 from mead.turn import iso_ms, utc_now
+from tests.deck.asking import READ, WRITE, calling, resolved
 from tests.deck.conftest import opened
-from tests.deck.device import text_of
 from tests.helpers.waiting import eventually
-
-READ = {"name": "notes__read", "arguments": {"id": 7}}
-WRITE = {"name": "notes__write", "arguments": {"text": "tea"}}
-
-
-def calling(*calls, rounds=1):
-    """A script that asks for these calls, so many times in a turn, and then answers."""
-    return [{"tool_calls": list(calls)}] * rounds + [{"text": "done"}]
-
-
-ASKING = [{"tool_calls": [{"name": "ask_user", "arguments": {
-    "prompt": "Which?", "options": ["red", "blue"]}}]}, {"text": "done"}]  # fmt: skip
-
-
-@pytest.fixture
-def at(make_mead, devices):
-    def come(script, **settings):
-        return devices.at(*opened(make_mead(script, **settings))).come()
-
-    return come
-
-
-def resolved(device) -> dict:
-    """How the permission that was just asked for was decided, without its id."""
-    payload = dict(device.hear("permission.resolved")["payload"])
-    del payload["request_id"]
-    return payload
-
 
 # -- the levels ------------------------------------------------------------------------------------
 
@@ -318,108 +289,3 @@ def test_an_answer_to_what_was_never_asked_is_rejected(at):
     ]:
         device.say(type_, request_id="11111111-1111-4111-8111-111111111111", **fields)
         assert device.hear("frame.rejected")["payload"]["reason"] == "unknown_id"
-
-
-# -- questions -------------------------------------------------------------------------------------
-
-
-def test_the_model_asks_and_reads_what_was_chosen(at):
-    device = at(lambda request: ASKING[0] if not request.rounds else
-                f"you chose {request.rounds[0].answers[0].text}")  # fmt: skip
-    device.send("go")
-    question = device.hear("choice.requested")["payload"]
-    assert (question["prompt"], question["options"]) == ("Which?", ["red", "blue"])
-    device.say("choice.respond", request_id=question["request_id"], option="green")
-    assert device.hear("frame.rejected")["payload"]["reason"] == "unknown_option"
-    device.say("choice.respond", request_id=question["request_id"], option="blue")
-    assert device.hear("choice.resolved")["payload"] == {
-        "request_id": question["request_id"],
-        "option": "blue",
-        "decided_by_device": "device-1",
-    }
-    device.hear_end()
-    assert device.of("text.delta")[0]["text"] == "you chose blue"
-    device.say("choice.respond", request_id=question["request_id"], option="red")
-    assert device.hear("choice.resolved")["payload"]["option"] == "blue"
-
-
-def test_a_question_that_nobody_answers_resolves_without_an_option(at):
-    device = at(ASKING, permission_timeout_ms=50)
-    assert device.ask("go") == "done"
-    assert device.of("choice.resolved")[0]["option"] is None
-    types = device.types()
-    assert types.index("choice.resolved") < types.index("text.delta")
-
-
-def test_a_permission_is_not_a_choice(at):
-    device = at(ASKING)
-    device.send("go")
-    request = device.hear("choice.requested")["payload"]["request_id"]
-    device.say("permission.respond", request_id=request, answer="allow_once")
-    assert device.hear("frame.rejected")["payload"]["reason"] == "unknown_id"
-
-
-# -- cancelling while a person is asked ------------------------------------------------------------
-
-
-def test_a_cancelled_turn_expires_what_waits_then_closes_its_cards(at):
-    device = at(calling(WRITE))
-    device.send("go")
-    turn_id = device.hear("permission.requested")["payload"]["turn_id"]
-    device.say("turn.cancel", turn_id=turn_id)
-    device.hear_end()
-    types = device.types()
-    ends = ["permission.resolved", "tool_call.finished", "turn.failed"]
-    assert [type_ for type_ in types if type_ in ends] == ends
-    assert device.of("permission.resolved")[0]["outcome"] == "expired"
-    assert device.of("tool_call.finished")[0]["status"] == "failed"
-
-
-def test_a_cancelled_call_expires_its_permission_and_the_turn_goes_on(at, tools):
-    device = at(calling(WRITE))
-    device.send("go")
-    call_id = device.hear("permission.requested")["payload"]["call_id"]
-    device.say("tool_call.cancel", call_id=call_id)
-    assert resolved(device) == {"outcome": "expired"}
-    assert "tool_call.finished" not in device.types()
-    device.hear_end()
-    assert device.of("tool_call.finished")[0]["status"] == "cancelled"
-    assert device.of("turn.completed")
-    assert not tools.calls
-
-
-def test_a_running_call_is_cancelled_and_the_model_reads_that(at, tools):
-    running, never = Event(), Event()
-
-    def run(**_):
-        running.set()
-        never.wait()
-
-    tools.add("notes__slow", "read", run)
-    script = calling({"name": "notes__slow", "arguments": {}})
-    device = at(script)
-    device.send("go")
-    call_id = device.hear("tool_call.started")["payload"]["call_id"]
-    assert running.wait(5)
-    device.say("tool_call.cancel", call_id=call_id)
-    device.hear_end()
-    assert device.of("tool_call.finished")[0]["status"] == "cancelled"
-    assert device.of("turn.completed")
-
-
-def test_a_call_that_is_closed_cannot_be_cancelled(at):
-    device = at(calling(READ, rounds=1)[:1] + calling(WRITE))
-    device.send("go")
-    call_id = device.hear("tool_call.finished")["payload"]["call_id"]
-    device.hear("permission.requested")
-    device.say("tool_call.cancel", call_id=call_id)
-    assert device.hear("frame.rejected")["payload"]["reason"] == "already_finished"
-
-
-def test_text_before_a_call_is_shown_before_it(at):
-    chunks = ["let ", "me ", "see"]  # the later ones come within the joining window
-    device = at([{"chunks": chunks, "delay_ms": 2, "tool_calls": [READ]}, {"text": "done"}])
-    assert device.ask("go") == "let me see\n\ndone"
-    types = device.types()
-    assert text_of(device.events[: types.index("tool_call.started")]) == "let me see"
-    assert types.index("tool_call.finished") < len(types) - 1 - types[::-1].index("text.delta")

@@ -1,7 +1,5 @@
 """What dies, what comes back, and who never notices.  Source: seed A3."""
 
-from collections.abc import Iterator
-
 import gevent
 import pytest
 
@@ -10,19 +8,7 @@ from mead.actors.actor import ActorRef
 from mead.sessions.supervisor import SessionSupervisor
 from tests.helpers.puppet import Puppet
 from tests.helpers.waiting import eventually
-
-
-@pytest.fixture
-def puppet() -> Iterator[Puppet]:
-    made = Puppet()
-    yield made
-    made.release.set()
-
-
-@pytest.fixture
-def mead(puppet: Puppet) -> Iterator[Mead]:
-    with Mead(handlers={"puppet": puppet}) as running:
-        yield running
+from tests.sessions.conftest import statuses
 
 
 def pair_of(mead: Mead, session_id: str) -> SessionSupervisor:
@@ -40,10 +26,6 @@ def kill(pair: SessionSupervisor, child: str) -> None:
 
 def _is_new(ref: ActorRef | None, before: ActorRef) -> bool:
     return ref is not None and ref is not before and ref.alive
-
-
-def statuses(mead: Mead, session_id: str) -> list[str]:
-    return [turn.status.value for turn in mead.history(session_id)]
 
 
 @pytest.mark.parametrize("child", ["server", "history"])

@@ -1,13 +1,7 @@
-"""Conversations with a storage directory: what comes back, and when the disk says no."""
+"""Conversations with a storage directory: what comes back, and who may have it."""
 
-import logging
 import os
-import resource
-import signal
 import stat
-import subprocess
-import sys
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -19,30 +13,12 @@ from mead.actors.actor import ActorRef
 from mead.turn import TurnStatus
 from tests.helpers.puppet import Puppet
 from tests.helpers.waiting import eventually
-
-ROOT = Path(__file__).parents[2]
-
-
-@pytest.fixture
-def puppet() -> Iterator[Puppet]:
-    made = Puppet()
-    yield made
-    made.release.set()
+from tests.sessions.conftest import statuses, stored_in
 
 
 @pytest.fixture
 def tree(tmp_path: Path) -> dict[str, Any]:
-    return {"storage": {"directory": str(tmp_path / "var")}}
-
-
-@pytest.fixture
-def mead(tree: dict[str, Any], puppet: Puppet) -> Iterator[Mead]:
-    with Mead(tree, handlers={"puppet": puppet}) as running:
-        yield running
-
-
-def statuses(mead: Mead, session_id: str) -> list[str]:
-    return [turn.status.value for turn in mead.history(session_id)]
+    return stored_in(tmp_path / "var")
 
 
 def test_a_stopped_conversation_is_read_and_resumed(mead: Mead) -> None:
@@ -271,151 +247,3 @@ def test_a_long_conversation_is_compacted_as_it_grows(tree: dict[str, Any], tmp_
         before = mead.history(session_id)
     with Mead(tree) as mead:
         assert mead.history(session_id) == before
-
-
-def test_a_full_pool_stops_the_longest_idle_conversation(
-    tree: dict[str, Any], puppet: Puppet
-) -> None:
-    tree["runtime"] = {"maximum_sessions": 3}
-    with Mead(tree, handlers={"puppet": puppet}) as mead:
-        oldest, busy, recent = (mead.start_session(handler="puppet") for _ in range(3))
-        running = gevent.spawn(mead.submit_turn, busy, "hold")
-        assert eventually(lambda: puppet.started)
-        mead.submit_turn(recent, "x")
-        fourth = mead.start_session()
-        states = {entry.session_id: entry.running for entry in mead.list_sessions()}
-        assert states == {oldest: False, busy: True, recent: True, fourth: True}
-        mead.resume_session(oldest)
-        assert mead.status()["sessions"] == 3
-        puppet.release.set()
-        assert running.get(timeout=5) == "hold"
-
-
-def test_everyone_who_comes_at_once_finds_a_place(tree: dict[str, Any]) -> None:
-    tree["runtime"] = {"maximum_sessions": 10}
-    with Mead(tree) as mead:
-        first = [mead.start_session() for _ in range(10)]
-        starting = [gevent.spawn(mead.start_session) for _ in range(10)]
-        second = [each.get(timeout=10) for each in starting]
-        running = {entry.session_id for entry in mead.list_sessions() if entry.running}
-        assert running == set(second)
-        assert len(mead.list_sessions()) == len(first) + len(second)
-
-
-def test_no_room_is_made_at_the_cost_of_a_turn(tree: dict[str, Any]) -> None:
-    """A turn on its way in, or being opened on the disk, is no idleness."""
-    tree["runtime"] = {"maximum_sessions": 4}
-    with Mead(tree) as mead:
-        for _ in range(10):
-            ids = [mead.start_session() for _ in range(4)]
-            turns = [gevent.spawn(mead.submit_turn, id_, "kept") for id_ in ids]
-            starting = [gevent.spawn(mead.start_session) for _ in range(4)]
-            gevent.joinall([*turns, *starting], timeout=10)
-            assert [turn.get() for turn in turns] == ["kept"] * 4
-            for each in starting:
-                assert each.successful() or isinstance(each.exception, errors.TooManySessions)
-
-
-def test_a_resume_that_fails_stops_nobody(tree: dict[str, Any]) -> None:
-    tree["runtime"] = {"maximum_sessions": 2}
-    with Mead(tree) as mead:
-        for _ in range(2):
-            mead.start_session()
-        with pytest.raises(errors.SessionNotFound):
-            mead.resume_session("0a0b0c0d-0000-4000-8000-000000000001")
-        assert mead.status()["sessions"] == 2
-
-
-def test_a_pool_of_busy_conversations_makes_no_room(tree: dict[str, Any], puppet: Puppet) -> None:
-    tree["runtime"] = {"maximum_sessions": 2}
-    with Mead(tree, handlers={"puppet": puppet}) as mead:
-        ids = [mead.start_session(handler="puppet") for _ in range(2)]
-        turns = [gevent.spawn(mead.submit_turn, session_id, "hold") for session_id in ids]
-        assert eventually(lambda: len(puppet.started) == 2)
-        with pytest.raises(errors.TooManySessions):
-            mead.start_session()
-        puppet.release.set()
-        gevent.joinall(turns, timeout=5, raise_error=True)
-
-
-FULL = """
-from gevent import monkey; monkey.patch_all()
-import resource, sys
-from mead import Mead, errors
-
-with Mead({"storage": {"directory": sys.argv[1]}}) as mead:
-    session_id = mead.start_session()
-    kept = [mead.submit(session_id, "before").turn.id]
-    import os
-    size = os.path.getsize(f"{sys.argv[1]}/{session_id}.log")
-    resource.setrlimit(resource.RLIMIT_FSIZE, (size + 100, resource.RLIM_INFINITY))
-    try:
-        mead.submit(session_id, "x" * 5000)
-        print("NOT REFUSED")
-    except errors.PersistenceError as error:
-        print("refused:", error.message)
-    print("history", [t.id for t in mead.history(session_id)] == kept)
-    resource.setrlimit(resource.RLIMIT_FSIZE, (resource.RLIM_INFINITY, resource.RLIM_INFINITY))
-    kept.append(mead.submit(session_id, "after").turn.id)
-    print("goes on", [t.id for t in mead.history(session_id)] == kept)
-    mead.stop_session(session_id)
-    print("stored", [t.id for t in mead.history(session_id)] == kept)
-"""
-
-
-def test_a_disk_that_refuses_costs_one_turn_and_nothing_else(tmp_path: Path) -> None:
-    done = subprocess.run(
-        [sys.executable, "-c", FULL, str(tmp_path / "var")],
-        cwd=ROOT,
-        capture_output=True,
-        text=True,
-        timeout=15,
-        check=False,
-        preexec_fn=_ignore_size_signal,
-    )
-    lines = done.stdout.splitlines()
-    assert lines[0].startswith("refused: the storage disk refused"), done.stderr
-    assert str(tmp_path) not in lines[0]
-    assert lines[1:] == ["history True", "goes on True", "stored True"]
-
-
-def _ignore_size_signal() -> None:
-    signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
-
-
-def test_a_closing_that_the_disk_refuses_is_answered_and_not_durable(
-    mead: Mead, caplog: pytest.LogCaptureFixture
-) -> None:
-    """The answer is out already: the turn says so, and the next one brings it to the disk."""
-    before = resource.getrlimit(resource.RLIMIT_FSIZE)
-    previous = signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
-    session_id = mead.start_session(handler="puppet")
-    directory = Path(str(mead.settings.storage.directory))
-
-    class Limiting:
-        def handle_turn(self, history: Any, text: str, context: Any) -> str:
-            size = (directory / f"{session_id}.log").stat().st_size
-            resource.setrlimit(resource.RLIMIT_FSIZE, (size + 10, before[1]))
-            return text
-
-    try:
-        mead.stop_session(session_id)
-        mead.resume_session(session_id, handler="puppet")
-        mead.stop_session(session_id)
-        mead._pool().resume_session(session_id, Limiting(), 5000)
-        with caplog.at_level(logging.WARNING):
-            receipt = mead.submit(session_id, "answered")
-    finally:
-        resource.setrlimit(resource.RLIMIT_FSIZE, before)
-        signal.signal(signal.SIGXFSZ, previous)
-    assert receipt.output == "answered"
-    assert not receipt.turn.durable
-    assert "was not stored" in caplog.text
-    assert "answered" not in caplog.text
-    mead.stop_session(session_id)
-    mead.resume_session(session_id, handler="puppet")
-    assert mead.submit_turn(session_id, "next") == "next"
-    mead.stop_session(session_id)
-    turns = mead.history(session_id)
-    assert turns[-1].input == "next"
-    assert turns[0].status in (TurnStatus.COMPLETED, TurnStatus.INTERRUPTED)

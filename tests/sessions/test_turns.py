@@ -1,6 +1,5 @@
 """One conversation's turns: order, queue, deadline, cancel, and every way a handler can fail."""
 
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -12,27 +11,11 @@ from mead.protocols import ModelReply
 from mead.turn import Turn, TurnStatus
 from tests.helpers.puppet import Puppet
 from tests.helpers.waiting import eventually
-
-
-@pytest.fixture
-def puppet() -> Iterator[Puppet]:
-    made = Puppet()
-    yield made
-    made.release.set()
-
-
-@pytest.fixture
-def mead(puppet: Puppet) -> Iterator[Mead]:
-    with Mead(handlers={"puppet": puppet}) as running:
-        yield running
+from tests.sessions.conftest import statuses
 
 
 def start(mead: Mead, **options: Any) -> str:
     return mead.start_session(handler="puppet", **options)
-
-
-def statuses(mead: Mead, session_id: str) -> list[str]:
-    return [turn.status.value for turn in mead.history(session_id)]
 
 
 def test_a_turn_is_answered_and_kept(mead: Mead) -> None:

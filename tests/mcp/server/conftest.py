@@ -14,13 +14,6 @@ Call = Callable[..., Any]
 
 
 @pytest.fixture
-def puppet() -> Iterator[Puppet]:
-    made = Puppet()
-    yield made
-    made.release.set()
-
-
-@pytest.fixture
 def mead(puppet: Puppet, tmp_path: Path) -> Iterator[Mead]:
     settings = {"storage": {"directory": str(tmp_path / "store")}}
     with Mead(settings, handlers={"puppet": puppet}) as running:
