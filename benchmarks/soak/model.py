@@ -37,7 +37,7 @@ def _first(verb: str, numbers: list[int]) -> dict[str, Any]:
     if verb == "say":
         return {"chunks": words(numbers[0]), "delay_ms": numbers[1] if numbers[1:] else 0}
     if verb == "flood":
-        return {"chunks": [PIECE] * numbers[0], "delay_ms": 1}
+        return {"chunks": [PIECE] * numbers[0], "delay_ms": 5}
     if verb == "fail":
         return {"text": "begun ", "error": "overloaded"}
     if verb == "choose":
