@@ -13,7 +13,7 @@ from mead.cli.output import harmless, json_option, print_json, tell
 from mead.cli.runtime import Runtime, connected
 from mead.cli.session_ids import whole_id
 from mead.cli.terminal import TerminalInteraction, greet, read_line
-from mead.deck.fold import default_title
+from mead.deck.naming import default_title
 from mead.errors import (
     AlreadyRunning,
     Busy,

@@ -23,12 +23,13 @@ from mead.deck.closing import RESTART
 from mead.deck.listing import rows
 from mead.deck.logins import Logins
 from mead.deck.messages import CancelQueued, Door, MadeElsewhere, Retitle
+from mead.deck.naming import checked
 from mead.deck.refusals import Draining
 from mead.deck.snapshot import limits
 from mead.deck.socket import DeckSocket
 from mead.deck.surroundings import IDLE_END_MS, Surroundings
 from mead.deck.tickets import Claim, Issue, Redeem, Ticket, Tickets, Void
-from mead.deck.titles import Titles, checked
+from mead.deck.titles import Titles
 from mead.errors import Busy, InvalidInput, SessionCrashed, SessionNotFound, SessionStopped
 from mead.ids import is_uuid4
 from mead.protocols import Origin, SessionAPI, TurnReceipt

@@ -13,14 +13,13 @@ from typing import Any, Final
 
 from mead.deck.entries import Known, Prompt, Request, RunningTurn
 from mead.deck.events import Event, EventType
+from mead.deck.naming import default_title
 from mead.deck.state import DeckState
 
 KNOWN_PROMPTS: Final = 1000
 """So many of the newest client_message_ids are remembered; those that run or wait in any case."""
 KNOWN_RESOLUTIONS: Final = 1000
 """So many of the newest answers can be told again to a device that answers late."""
-TITLE_CHARACTERS: Final = 60
-"""Of the first prompt, for a conversation that nobody has named."""
 
 
 def apply(state: DeckState, event: Event) -> None:
@@ -46,7 +45,7 @@ def _prompt_accepted(state: DeckState, event: Event) -> None:
     if state.is_idle:
         state.quiet.append(event.sequence)
     if state.title is None:
-        state.title = default_title(prompt.text)
+        state.title = default_title(prompt.text) or None
     state.queue[prompt.turn_id] = prompt
     state.known[prompt.client_message_id] = Known(prompt.turn_id, event.sequence)
     _forget_finished(state)
@@ -159,11 +158,6 @@ def _running(state: DeckState, event: Event) -> RunningTurn | None:
     if turn is None or turn.prompt.turn_id != event.payload["turn_id"]:
         return None
     return turn
-
-
-def default_title(text: str) -> str:
-    """What a conversation is called that begins with this prompt."""
-    return " ".join(text.split(maxsplit=TITLE_CHARACTERS))[:TITLE_CHARACTERS]
 
 
 def _forget_finished(state: DeckState) -> None:

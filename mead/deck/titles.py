@@ -1,18 +1,14 @@
 """The names of the conversations: read once at the boot, then kept in memory and in files."""
 
 import logging
-import unicodedata
-from typing import Final
 
 from mead.actors.green import RLock
 from mead.actors.tasks import TaskSupervisor
-from mead.errors import InvalidInput, PersistenceError
+from mead.deck.naming import found
+from mead.errors import PersistenceError
 from mead.storage.event_files import EventFiles
 
 log = logging.getLogger(__name__)
-
-MAXIMUM_CHARACTERS: Final = 200
-"""A title stands on one line of a list."""
 
 
 class Titles:
@@ -25,7 +21,8 @@ class Titles:
         """
         self._files = files
         self._tasks = tasks
-        self._titles = {} if files is None else files.titles()
+        stored = {} if files is None else files.titles()
+        self._titles = {session_id: found(title) for session_id, title in stored.items()}
         self._lock = RLock()
 
     def get(self, session_id: str) -> str | None:
@@ -60,15 +57,3 @@ class Titles:
         """The conversation is deleted, its files with it.  Blocks on: a name being written."""
         with self._lock:
             self._titles.pop(session_id, None)
-
-
-def checked(title: object) -> str:
-    """A title that a person chose, without white space around it.  Raises InvalidInput."""
-    if not isinstance(title, str):
-        raise InvalidInput("title must be a text")
-    name = title.strip()
-    if not 0 < len(name) <= MAXIMUM_CHARACTERS:
-        raise InvalidInput(f"title must have 1 to {MAXIMUM_CHARACTERS} characters")
-    if any(unicodedata.category(character) in ("Cc", "Cs") for character in name):
-        raise InvalidInput("title must be one line of text")
-    return name

@@ -9,7 +9,7 @@ from gevent.event import Event
 
 from mead.api import Mead
 from mead.deck.deck import Deck
-from mead.deck.titles import MAXIMUM_CHARACTERS
+from mead.deck.naming import MAXIMUM_CHARACTERS
 from mead.errors import InvalidInput, SessionNotFound
 from mead.sessions.echo import EchoHandler
 from mead.sessions.places import Places
@@ -98,11 +98,33 @@ def test_a_conversation_that_is_not_open_is_named_too(make_mead, devices, tmp_pa
     assert mead.deck().sessions()[0]["title"] == "Later"
 
 
-@pytest.mark.parametrize("title", ["", "  ", 7, None, "x" * (MAXIMUM_CHARACTERS + 1), "a\nb", "\0"])
+@pytest.mark.parametrize("title", ["", "  ", 7, None, "x" * (MAXIMUM_CHARACTERS + 1)])
 def test_what_is_no_title_is_refused(make_mead, title):
     mead = make_mead()
     with pytest.raises(InvalidInput):
         mead.deck().set_title(mead.start_session(), title)
+
+
+def test_a_title_with_what_is_not_seen_is_refused(make_mead):
+    mead = make_mead()
+    with pytest.raises(InvalidInput, match="one line of visible text"):
+        mead.deck().set_title(mead.start_session(), "gpj.\u202esh")
+
+
+def test_a_title_from_a_file_or_a_prompt_is_told_without_what_is_not_seen(
+    make_mead, devices, tmp_path
+):
+    mead, session_id = opened(make_mead(directory=tmp_path))
+    devices.at(mead, session_id).come().ask("\u202ehow\u2028are\x1b[2Kyou")
+    path = tmp_path / f"{session_id}.title"
+    assert eventually(lambda: path.exists() and path.read_text()) == "how are [2Kyou"
+    mead.stop()
+    path.write_text("\x1b]0;mine\x07 tea\u202e\n" + "x" * 300)
+    again = make_mead(directory=tmp_path)
+    told = "]0;mine tea " + "x" * 188
+    assert again.deck().sessions()[0]["title"] == told
+    again.deck().redeem(again.deck().issue_ticket(session_id).ticket)
+    assert devices.at(again, session_id).come().snapshot["title"] == told
 
 
 def test_only_what_is_there_can_be_named(make_mead, tmp_path):

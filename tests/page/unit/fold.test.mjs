@@ -4,7 +4,7 @@ import path from "node:path";
 import { test } from "node:test";
 import { fileURLToPath } from "node:url";
 
-import { apply, applySnapshot } from "../../../blueprints/static/deck/core/fold.js";
+import { apply, applySnapshot, defaultTitle } from "../../../blueprints/static/deck/core/fold.js";
 import { prependHistory } from "../../../blueprints/static/deck/core/history.js";
 import { newState } from "../../../blueprints/static/deck/core/state.js";
 import { standing } from "./standing.mjs";
@@ -60,6 +60,11 @@ test("a turn is told in the order in which things happened", () => {
   assert.equal(turn.tokensOut, null);
   assert.ok(turn.closed);
   assert.equal(turn.parts[1].call.request.resolved.outcome, "allow_always");
+});
+
+test("a conversation that nobody has named is called as the server calls it", () => {
+  assert.equal(defaultTitle(" how\u2028are\u001b[2K\u202eyou\ufeff"), "how are [2Kyou");
+  assert.equal(defaultTitle("👩\u200d👧 " + "x".repeat(99)), "👩\u200d👧 " + "x".repeat(56));
 });
 
 test("what stands around the transcript follows the events", () => {

@@ -9,6 +9,9 @@
 
 import { callOf, requestOf, turnOf } from "./state.js";
 
+const BREAKS = /[\p{Cc}\p{Zl}\p{Zp}]/gu;
+const UNSEEN = /(?![\u200c\u200d])[\p{Cf}\p{Cs}]/gu;
+
 // The answer to session.resume. `rebuild` tells that what was shown is not what follows.
 export function applySnapshot(state, payload) {
   const known = state.logId !== null;
@@ -76,7 +79,7 @@ const CHANGES = {
     const turn = turnOf(state, payload.turn_id, payload);
     turn.acceptedAt = at;
     if (isNew) state.queue.push(turn.id);
-    if (isNew) state.title ??= defaultTitle(payload.text);
+    if (isNew) state.title ??= defaultTitle(payload.text) || null;
     return true;
   },
   "prompt.cancelled"(state, payload, at, isNew) {
@@ -202,8 +205,9 @@ function ended(state, turn, at, isNew) {
   return true;
 }
 
-// As the server names a conversation that nobody has named (mead/deck/fold.py).
+// As the server names a conversation that nobody has named (mead/deck/naming.py).
 export function defaultTitle(text) {
-  const words = Array.from(text).slice(0, 240).join("").split(/\s+/).filter(Boolean);
-  return Array.from(words.join(" ")).slice(0, 60).join("");
+  const start = Array.from(text).slice(0, 240).join("");
+  const seen = start.replace(BREAKS, " ").replace(UNSEEN, "");
+  return Array.from(seen.split(/\s+/).filter(Boolean).join(" ")).slice(0, 60).join("").trimEnd();
 }
