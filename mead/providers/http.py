@@ -32,7 +32,7 @@ from mead.net.causes import causes_of
 from mead.providers.answer import Answer
 from mead.providers.errors import ProviderFault
 from mead.providers.reuse import StaleConnection
-from mead.providers.session import PlainSession, prepared
+from mead.providers.session import prepared, session_to
 
 log = logging.getLogger(__name__)
 
@@ -92,9 +92,9 @@ class HttpClient:
         self._max_retries = max_retries
         self._advice = advice
         self._first_backoff_ms = first_backoff_ms
-        self._session = PlainSession(
+        self._session = session_to(
+            None if resolve is None else partial(self._checked, resolve),
             proxy=proxy,
-            resolve=None if resolve is None else partial(self._checked, resolve),
             certificates=certificates,
         )
 

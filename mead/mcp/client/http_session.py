@@ -9,12 +9,9 @@ import logging
 import ssl
 from collections.abc import Generator, Iterator, Mapping
 from contextlib import contextmanager
-from http.cookiejar import DefaultCookiePolicy
-from typing import Any, Final, Protocol, cast
+from typing import Final, Protocol, cast
 
-import certifi
 import requests
-from requests.adapters import HTTPAdapter
 from urllib3.exceptions import (
     ConnectTimeoutError,
     HTTPError,
@@ -25,8 +22,8 @@ from urllib3.exceptions import (
 from mead.actors.green import Timeout, time_limit
 from mead.mcp.client.faults import ServerFault
 from mead.net.causes import causes_of
-from mead.net.connections import use_connections
 from mead.net.fair import HeadTooLong
+from mead.net.session import PlainAdapter, PlainSession
 
 log = logging.getLogger(__name__)
 
@@ -122,7 +119,7 @@ class HttpSession:
         """`headers` go with every request, unless a request has its own of that name."""
         self._url = url
         self._headers = {"Accept-Encoding": "identity", "User-Agent": "mead", **headers}
-        self._session = _PlainSession(proxy)
+        self._session = PlainSession(PlainAdapter(idle_connections=_IDLE_CONNECTIONS), proxy)
 
     @contextmanager
     def ask(
@@ -163,64 +160,6 @@ class HttpSession:
     def close(self) -> None:
         """Close the idle connections."""
         self._session.close()
-
-
-class _PlainSession(requests.Session):
-    def __init__(self, proxy: str | None) -> None:
-        super().__init__()
-        self.trust_env = False
-        self.max_redirects = 0
-        self.headers.clear()
-        self.cookies.set_policy(DefaultCookiePolicy(allowed_domains=[]))
-        if proxy is not None:
-            self.proxies = {"http": proxy, "https": proxy}
-        adapter = _Adapter()
-        self.mount("https://", adapter)
-        self.mount("http://", adapter)
-
-    def get_redirect_target(self, resp: requests.Response) -> str | None:
-        """None: requests would read the body of a redirect only to offer the next request."""
-        del resp
-
-
-class _Adapter(HTTPAdapter):
-    """Makes the TLS context once: loading the root certificates takes 13 ms of the hub's time."""
-
-    def __init__(self) -> None:
-        self._tls: ssl.SSLContext | None = None
-        super().__init__(pool_maxsize=_IDLE_CONNECTIONS, max_retries=0)
-        use_connections(self.poolmanager)
-
-    def proxy_manager_for(self, proxy: str, **proxy_kwargs: Any) -> Any:
-        manager = super().proxy_manager_for(proxy, **proxy_kwargs)
-        use_connections(manager)
-        return manager
-
-    def build_connection_pool_key_attributes(
-        self, request: requests.PreparedRequest, verify: object, cert: object = None
-    ) -> tuple[dict[str, Any], dict[str, Any]]:
-        """Source: requests' own advice for a TLS context of one's own."""
-        host, pool = super().build_connection_pool_key_attributes(request, True)
-        if host["scheme"] == "https":
-            pool["ssl_context"] = self._context()
-        return host, pool
-
-    def close(self) -> None:
-        """Close the idle connections now; urllib3 alone waits for the garbage collector."""
-        for manager in (self.poolmanager, *self.proxy_manager.values()):
-            for key in manager.pools.keys():  # noqa: SIM118 - it cannot be iterated
-                pool = manager.pools.get(key)
-                if pool is not None:
-                    pool.close()
-        super().close()
-
-    def cert_verify(self, conn: Any, url: object, verify: object, cert: object) -> None:
-        """Nothing: the context of the pool verifies."""
-
-    def _context(self) -> ssl.SSLContext:
-        if self._tls is None:
-            self._tls = ssl.create_default_context(cafile=certifi.where())
-        return self._tls
 
 
 def _not_answered(error: Exception) -> ServerFault:
