@@ -12,12 +12,14 @@ from mead.protocols import (
     CallStatus,
     Provider,
     Tool,
+    ToolAnswer,
     ToolClass,
     ToolHub,
     ToolOutcome,
     ToolUse,
     TurnContext,
 )
+from mead.providers.scripted import ScriptedProvider
 from mead.router.router import Router
 from mead.turn import RequestedRoute, Route, ToolLevel, Turn, TurnFacts, TurnStatus, utc_now
 
@@ -169,3 +171,26 @@ def make_router(
 def turn(text: str, output: str | None, status: TurnStatus = TurnStatus.COMPLETED) -> Turn:
     """An earlier turn."""
     return Turn(id=new_uuid(), input=text, started_at=utc_now()).closed(status, output=output)
+
+
+def call(name: str, **arguments: Any) -> dict[str, Any]:
+    return {"name": name, "arguments": arguments}
+
+
+def one_round(*calls: Mapping[str, Any]) -> ScriptedProvider:
+    """A model that asks for these calls at once, and then says `done`."""
+    return ScriptedProvider([{"tool_calls": list(calls)}, "done"])
+
+
+def answers(provider: ScriptedProvider) -> tuple[ToolAnswer, ...]:
+    """What the model was told in the first round."""
+    return provider.requests[-1].rounds[0].answers
+
+
+def run(provider: ScriptedProvider, hub: Bench, setting: Setting | None = None) -> str:
+    router = make_router({"local": provider}, hub=hub)
+    return router.handle_turn((), "hi", (setting or Setting(tools="effect")).context)
+
+
+def texts(provider: ScriptedProvider) -> list[str]:
+    return [answer.text for answer in answers(provider)]

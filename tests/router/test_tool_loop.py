@@ -9,31 +9,16 @@ from mead.actors.green import Event, pause
 from mead.errors import TurnFailed
 from mead.protocols import ModelRequest, ToolAnswer, ToolOutcome
 from mead.providers.scripted import ScriptedProvider
-from tests.helpers.routing import Bench, Person, Setting, make_router
-
-
-def call(name: str, **arguments: Any) -> dict[str, Any]:
-    return {"name": name, "arguments": arguments}
-
-
-def one_round(*calls: Mapping[str, Any]) -> ScriptedProvider:
-    """A model that asks for these calls at once, and then says `done`."""
-    return ScriptedProvider([{"tool_calls": list(calls)}, "done"])
-
-
-def answers(provider: ScriptedProvider) -> tuple[ToolAnswer, ...]:
-    """What the model was told in the first round."""
-    return provider.requests[-1].rounds[0].answers
-
-
-def run(provider: ScriptedProvider, hub: Bench, setting: Setting | None = None) -> str:
-    router = make_router({"local": provider}, hub=hub)
-    return router.handle_turn((), "hi", (setting or Setting(tools="effect")).context)
-
-
-def texts(provider: ScriptedProvider) -> list[str]:
-    return [answer.text for answer in answers(provider)]
-
+from tests.helpers.routing import (
+    Bench,
+    Person,
+    Setting,
+    answers,
+    call,
+    one_round,
+    run,
+    texts,
+)
 
 # -- what comes back -------------------------------------------------------------------------------
 

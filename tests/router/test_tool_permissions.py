@@ -1,36 +1,12 @@
 """Permission for tool calls, and what a person is told of them."""
 
-from collections.abc import Callable, Mapping
-from typing import Any
+from collections.abc import Callable
 
 from mead.actors.green import Event
 from mead.ids import is_uuid4
-from mead.protocols import ToolAnswer, ToolOutcome, ToolUse
+from mead.protocols import ToolOutcome, ToolUse
 from mead.providers.scripted import ScriptedProvider
-from tests.helpers.routing import Bench, Person, Setting, make_router
-
-
-def call(name: str, **arguments: Any) -> dict[str, Any]:
-    return {"name": name, "arguments": arguments}
-
-
-def one_round(*calls: Mapping[str, Any]) -> ScriptedProvider:
-    """A model that asks for these calls at once, and then says `done`."""
-    return ScriptedProvider([{"tool_calls": list(calls)}, "done"])
-
-
-def answers(provider: ScriptedProvider) -> tuple[ToolAnswer, ...]:
-    """What the model was told in the first round."""
-    return provider.requests[-1].rounds[0].answers
-
-
-def run(provider: ScriptedProvider, hub: Bench, setting: Setting | None = None) -> str:
-    router = make_router({"local": provider}, hub=hub)
-    return router.handle_turn((), "hi", (setting or Setting(tools="effect")).context)
-
-
-def texts(provider: ScriptedProvider) -> list[str]:
-    return [answer.text for answer in answers(provider)]
+from tests.helpers.routing import Bench, Person, Setting, answers, call, one_round, run, texts
 
 
 def test_every_call_is_asked_for_and_told_to_have_ended() -> None:
