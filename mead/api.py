@@ -1,9 +1,10 @@
 """`Mead`: the public calls, the only door to a conversation.  Source: seed M, SPEC section 3."""
 
 from collections.abc import Callable, Mapping
-from typing import Any
+from typing import Any, Final
 
 from mead import arguments
+from mead.actors.green import with_pauses
 from mead.control.calls import control_calls
 from mead.control.server import Call
 from mead.deck.deck import Deck
@@ -25,6 +26,9 @@ from mead.sessions.history import Compact, Read
 from mead.sessions.server import Cancel, Submit
 from mead.sessions.supervisor import SessionSupervisor
 from mead.turn import Turn
+
+LIST_STEP: Final = 250
+"""Conversations listed between two yields, a few milliseconds."""
 
 
 class Mead(Runtime):
@@ -216,7 +220,7 @@ class Mead(Runtime):
                 running=lookup(entry.session_id) is not None,
                 title=None if deck is None else deck.title(entry.session_id),
             )
-            for entry in self._parts.store.entries()
+            for entry in with_pauses(self._parts.store.entries(), LIST_STEP)
         ]
 
     def set_title(self, session_id: str, title: str) -> str:

@@ -5,7 +5,7 @@ take these names, so that the scheduler could be read (and changed) in one place
 """
 
 import signal
-from collections.abc import Callable, Generator
+from collections.abc import Callable, Generator, Iterable, Iterator
 from contextlib import contextmanager
 from typing import Any, TypeVar
 
@@ -59,6 +59,14 @@ def pause() -> None:
     hub: Any = gevent.get_hub()
     hub.wait(hub.loop.timer(0))
     gevent.sleep(0)
+
+
+def with_pauses(items: Iterable[Value], every: int) -> Iterator[Value]:
+    """The items, and a turn for everyone else after each `every` of them."""
+    for place, item in enumerate(items, start=1):
+        yield item
+        if place % every == 0:
+            pause()
 
 
 def in_thread(function: Callable[[], Value]) -> Value:

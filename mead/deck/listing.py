@@ -1,12 +1,16 @@
 """The list of conversations, as a device shows it."""
 
 from collections.abc import Iterable
-from typing import Any
+from typing import Any, Final
 
+from mead.actors.green import with_pauses
 from mead.deck.channels import ChannelPool, FindSession
 from mead.deck.titles import Titles
 from mead.protocols import StoredSession
 from mead.turn import iso_ms, iso_now
+
+LIST_STEP: Final = 250
+"""Rows made between two yields, a few milliseconds."""
 
 
 def rows(
@@ -18,7 +22,10 @@ def rows(
     """One row for each that is stored or has a channel, newest first."""
     updated = dict.fromkeys(channels.children, iso_now())
     updated.update((entry.session_id, iso_ms(entry.updated_at)) for entry in stored)
-    found = [_row(id_, at, channels, titles, find_session) for id_, at in updated.items()]
+    found = [
+        _row(id_, at, channels, titles, find_session)
+        for id_, at in with_pauses(updated.items(), LIST_STEP)
+    ]
     return sorted(found, key=lambda row: row["updated_at"], reverse=True)
 
 

@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Final, Literal
 
-from mead.actors.green import pause
+from mead.actors.green import pause, with_pauses
 from mead.errors import PersistenceError
 from mead.protocols import TurnAppended, TurnEvent
 from mead.storage.faults import NotDurable
@@ -169,7 +169,5 @@ class FileTurnLog:
 
 def appends(turns: Iterable[Turn]) -> Iterator[bytes]:
     """A log's events in their shortest form, one a turn.  Yields to other greenlets in between."""
-    for place, turn in enumerate(turns, start=1):
+    for turn in with_pauses(turns, ENCODE_STEP):
         yield encode_event(TurnAppended(turn))
-        if place % ENCODE_STEP == 0:
-            pause()
