@@ -72,6 +72,26 @@ def test_the_metrics_are_shown_for_either_token(token):
     assert token not in answer.text
 
 
+def test_the_metrics_tell_of_the_process_and_round_nothing(tmp_path):
+    app = make_app()
+    app.extensions["mead.guards"].wrong.total = 12_345_678
+    client = app.test_client()
+
+    def metrics() -> dict[str, float]:
+        lines = client.get("/metrics", headers=authorized()).text.splitlines()
+        return {
+            name: float(value) for name, value in (each.split() for each in lines if each[0] != "#")
+        }
+
+    before = metrics()
+    assert before["mead_wrong_tokens_total"] == 12_345_678
+    assert before["process_resident_memory_bytes"] > 1_000_000
+    with (tmp_path / "one more").open("w"):
+        after = metrics()
+    assert after["process_open_fds"] == before["process_open_fds"] + 1
+    assert after["process_cpu_seconds_total"] >= before["process_cpu_seconds_total"] > 0
+
+
 def test_the_metrics_are_guarded():
     client = make_app().test_client()
     assert client.get("/metrics").status_code == 401
