@@ -2,10 +2,8 @@
 
 import random
 import subprocess
-import sys
 from collections import Counter
-from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import Any
 
@@ -15,25 +13,13 @@ import pytest
 from mead.config.settings import StorageSettings
 from mead.storage.session_store import FileStore
 from mead.turn import Turn
+from tests.helpers.killed import BOUND_S, killed
 
-ROOT = Path(__file__).parents[2]
-BOUND_S = 30
 PATCHED = ("-m", "gevent.monkey", "--module")
 
 
-@contextmanager
-def talker(directory: Path, *arguments: str) -> Iterator[subprocess.Popen[bytes]]:
-    process = subprocess.Popen(
-        [sys.executable, *PATCHED, "tests.deck.talker", str(directory), *arguments],
-        cwd=ROOT,
-        stdout=subprocess.PIPE,
-    )
-    try:
-        yield process
-    finally:
-        process.kill()
-        process.wait(BOUND_S)
-        process.stdout.close()
+def talker(directory: Path, *arguments: str) -> AbstractContextManager[subprocess.Popen[bytes]]:
+    return killed(*PATCHED, "tests.deck.talker", str(directory), *arguments)
 
 
 class Witness:

@@ -1,27 +1,21 @@
 """Lines from bytes that may be cut anywhere.  Spec: section 5, Bytes."""
 
-from itertools import pairwise
-
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from mead.errors import TurnFailed
 from mead.providers.ndjson import read_lines
+from tests.helpers.cutting import cut_at
 
 LINES = [b'{"a":"\xc3\xa9 \xe2\x80\xa8 \xc2\x85 \xf0\x9f\x8d\xaf"}', b'{"b":1}', b"{}"]
-
-
-def pieces(data: bytes, cuts: list[int]) -> list[bytes]:
-    at = [0, *sorted(cut % (len(data) + 1) for cut in cuts), len(data)]
-    return [data[a:b] for a, b in pairwise(at)]
 
 
 @given(st.lists(st.integers(0, 500)), st.sampled_from([b"\n", b"\r\n", b"\n\n", b" \r\n\r\n"]))
 def test_the_same_lines_however_the_bytes_are_cut(cuts, end):
     """U+2028 and U+0085 end no line, UTF-8 may be split anywhere."""
     data = b"".join(line + end for line in LINES)
-    assert list(read_lines(pieces(data, cuts))) == LINES
+    assert list(read_lines(cut_at(data, cuts))) == LINES
 
 
 def test_a_byte_order_mark_belongs_to_no_line():

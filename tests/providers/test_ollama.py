@@ -2,7 +2,6 @@
 
 import json
 import logging
-from itertools import pairwise
 
 import gevent
 import pytest
@@ -19,6 +18,7 @@ from mead.protocols import (
 )
 from mead.providers.ollama import OllamaProvider
 from mead.providers.ollama_wire import reply_from
+from tests.helpers.cutting import cut_at
 from tests.helpers.ollama_words import HELLO, REQUEST, error, failure, lines, options, stream
 from tests.helpers.replay_server import ReplayServer, Reply, answer
 
@@ -72,8 +72,7 @@ def test_any_split_of_the_bytes_gives_the_same_reply(server, provider, cuts, end
     data = b"\xef\xbb\xbf" + b"".join(
         json.dumps(line, ensure_ascii=False).encode() + end for line in HELLO
     )
-    at = [0, *sorted(cut % (len(data) + 1) for cut in cuts), len(data)]
-    server.replies = [stream([data[a:b] for a, b in pairwise(at)])]
+    server.replies = [stream(cut_at(data, cuts))]
     assert provider.complete(REQUEST) == expected_hello()
 
 

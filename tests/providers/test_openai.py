@@ -1,4 +1,3 @@
-import itertools
 from types import MappingProxyType
 
 import pytest
@@ -9,6 +8,7 @@ from hypothesis import strategies as st
 from mead.protocols import ModelReply, ToolRequest
 from mead.providers.openai import OpenAiProvider
 from mead.turn import Usage
+from tests.helpers.cutting import cut_at
 from tests.helpers.model_words import (
     DONE,
     KEY,
@@ -237,9 +237,7 @@ TEXT = "Gr\u00fc\u00dfe \u2028 \u65e5\u672c\u8a9e \U0001f600"
 def test_however_a_stream_is_cut_the_reply_is_the_same(cuts, framing):
     calls = [chunk({"tool_calls": [call_piece('{"a": "\u20ac"}', index=0, id="a", name="n")]})]
     body = b"".join([*text_chunks(TEXT, None), *calls, chunk({}, "tool_calls"), DONE])
-    edges = [0, *sorted(min(at, len(body)) for at in cuts), len(body)]
-    parts = [body[a:b] for a, b in itertools.pairwise(edges) if a != b]
-    with ReplayServer(sse(*parts, framing=framing)) as server:
+    with ReplayServer(sse(*cut_at(body, cuts), framing=framing)) as server:
         provider = OpenAiProvider(options(base_url=server.url))
         shown = []
         reply = provider.converse_stream(ask(), shown.append)

@@ -1,4 +1,3 @@
-import itertools
 import logging
 import time
 
@@ -9,6 +8,7 @@ from sseclient import SSEClient
 
 from mead.providers.errors import ProviderFault
 from mead.providers.sse import MAX_EVENT_BYTES, read_events
+from tests.helpers.cutting import cut_at
 
 
 def data_of(*chunks, **options):
@@ -138,8 +138,7 @@ BODIES = [
 
 @given(body=st.sampled_from(BODIES), cuts=st.lists(st.integers(0, 80), max_size=20))
 def test_however_the_bytes_are_cut_the_events_are_the_same(body, cuts):
-    edges = [0, *sorted(min(at, len(body)) for at in cuts), len(body)]
-    parts = [body[a:b] for a, b in itertools.pairwise(edges) if a != b]
+    parts = cut_at(body, cuts)
     whole = [(event.event, event.data) for event in read_events([body])]
     assert [(event.event, event.data) for event in read_events(parts)] == whole
     assert len(whole) >= 2

@@ -7,7 +7,9 @@ from pathlib import Path
 from mead.ids import new_turn_id
 from mead.protocols import TurnAppended, TurnEvent, TurnLog, TurnReplaced
 from mead.storage.damage import Scanner, Verdict
+from mead.storage.log import RecordLog
 from mead.storage.turn_events import apply_event
+from mead.storage.turn_log import FileTurnLog, WritePolicy
 from mead.turn import Turn, TurnFault, TurnStatus, utc_now
 
 AT = datetime(2026, 11, 30, 14, 0, 0, 123000, tzinfo=UTC)
@@ -81,3 +83,15 @@ def talk(log: TurnLog, count: int = 3) -> list[TurnEvent]:
     for event in events:
         log.write(event)
     return events
+
+
+def turn_log_on(records: RecordLog, session_id: str) -> FileTurnLog:
+    """The log of a conversation, as the store makes it, over a record log of the test's own."""
+    return FileTurnLog(
+        session_id,
+        records,
+        [],
+        policy=WritePolicy(fsync="turn", compact_after_bytes=1 << 20),
+        on_unsynced=lambda _: None,
+        on_close=lambda: None,
+    )

@@ -14,9 +14,9 @@ from mead.ids import new_session_id
 from mead.protocols import TurnAppended, TurnEvent, TurnLog, TurnReplaced, TurnsInterrupted
 from mead.storage.log import RecordLog
 from mead.storage.session_store import FileStore
-from mead.storage.turn_log import FileTurnLog, WritePolicy
+from mead.storage.turn_log import FileTurnLog
 from mead.turn import Turn
-from tests.storage.conversation import AT, completed, running, turns_of
+from tests.storage.conversation import AT, completed, running, turn_log_on, turns_of
 from tests.storage.simulated import SimulatedDisk
 
 pytestmark = pytest.mark.timeout(60)
@@ -259,14 +259,7 @@ def test_the_check_sees_a_log_that_trusts_a_descriptor_after_a_failed_sync(kind,
         records = kind.create(disk, DIRECTORY / f"{session_id}.log", sync=True)
         watch.assume([])
         disk.faults = {step: "broken"}
-        log = FileTurnLog(
-            session_id,
-            records,
-            [],
-            policy=WritePolicy(fsync="turn", compact_after_bytes=1 << 20),
-            on_unsynced=lambda _: None,
-            on_close=lambda: None,
-        )
+        log = turn_log_on(records, session_id)
         conversation(watch, log)
 
     if not caught:

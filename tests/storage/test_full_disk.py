@@ -15,9 +15,8 @@ from mead.storage.disk import RealDisk
 from mead.storage.lock import acquire
 from mead.storage.log import RecordLog
 from mead.storage.session_store import FileStore
-from mead.storage.turn_log import FileTurnLog, WritePolicy
 from mead.turn import Turn
-from tests.storage.conversation import completed, events_of, running
+from tests.storage.conversation import completed, events_of, running, turn_log_on
 
 KIB = 1024
 
@@ -128,14 +127,7 @@ def test_the_full_disk_shows_a_log_that_does_not_undo(small_disk) -> None:
     session_id = new_session_id()
     disk = RealDisk()
     records = UndoesNothing.create(disk, small_disk / f"{session_id}.log", sync=True)
-    log = FileTurnLog(
-        session_id,
-        records,
-        [],
-        policy=WritePolicy(fsync="turn", compact_after_bytes=1 << 20),
-        on_unsynced=lambda _: None,
-        on_close=lambda: None,
-    )
+    log = turn_log_on(records, session_id)
     fill(log)
     (small_disk / "filler").unlink()
     for event in events_of(2):

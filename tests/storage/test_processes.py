@@ -2,9 +2,7 @@
 
 import random
 import subprocess
-import sys
-from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager
 from pathlib import Path
 
 import pytest
@@ -14,10 +12,8 @@ from mead.errors import CorruptHistory
 from mead.ids import new_session_id
 from mead.storage.session_store import FileStore
 from mead.turn import TurnStatus
+from tests.helpers.killed import BOUND_S, killed
 from tests.storage.writer import digest
-
-ROOT = Path(__file__).parents[2]
-BOUND_S = 30
 
 
 class Lost(AssertionError):
@@ -72,19 +68,8 @@ class Record:
             raise Lost("an answer is not the one that was acknowledged")
 
 
-@contextmanager
-def writer(directory: Path, *arguments: str) -> Iterator[subprocess.Popen[bytes]]:
-    process = subprocess.Popen(
-        [sys.executable, "-m", "tests.storage.writer", str(directory), *arguments],
-        cwd=ROOT,
-        stdout=subprocess.PIPE,
-    )
-    try:
-        yield process
-    finally:
-        process.kill()
-        process.wait(BOUND_S)
-        process.stdout.close()
+def writer(directory: Path, *arguments: str) -> AbstractContextManager[subprocess.Popen[bytes]]:
+    return killed("-m", "tests.storage.writer", str(directory), *arguments)
 
 
 def live_and_die(directory: Path, record: Record, lines: int, *arguments: str) -> None:

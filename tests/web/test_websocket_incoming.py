@@ -1,12 +1,11 @@
 """The client's stream, without a socket."""
 
-from itertools import pairwise
-
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from mead.web.websocket.incoming import Ending, Incoming
+from tests.helpers.cutting import cut_at
 from tests.helpers.raw_websocket import BINARY, CLOSE, CONT, PING, PONG, TEXT, close, masked
 
 
@@ -55,9 +54,7 @@ def test_bytes_that_are_split_anywhere_make_the_same_messages(texts, cuts):
     for text, cut in texts:
         data = text.encode()
         stream += masked(TEXT, data[:cut], fin=False) + masked(PING) + masked(CONT, data[cut:])
-    edges = [0, *sorted(min(cut, len(stream)) for cut in cuts), len(stream)]
-    parts = [stream[start:end] for start, end in pairwise(edges) if start < end]
-    incoming = fed(*parts, maximum=10_000)
+    incoming = fed(*cut_at(stream, cuts), maximum=10_000)
     assert messages(incoming) == [text for text, _ in texts]
     assert len(incoming.pings) == len(texts)
 

@@ -220,18 +220,7 @@ def test_a_whole_number_may_be_written_with_a_fraction_of_zero(ask: Call) -> Non
     assert ask("list_sessions", limit=5.0)["sessions"] == []
 
 
-@pytest.mark.parametrize(
-    "name",
-    [
-        "submit_turn",
-        "history",
-        "stop_session",
-        "resume_session",
-        "delete_session",
-        "compact_session",
-        "usage",
-    ],
-)
+@pytest.mark.parametrize("name", NAMES[2:])  # the two before take no session_id
 @pytest.mark.parametrize("session_id", [new_uuid(), "../../etc/passwd", "\0", "", "x" * 70_000])
 def test_a_session_that_does_not_exist_is_not_found(
     fault: Call, name: str, session_id: str
