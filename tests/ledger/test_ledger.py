@@ -5,7 +5,6 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-import gevent
 import pytest
 from gevent.event import Event
 from hypothesis import given
@@ -46,6 +45,12 @@ def mead(stored: dict[str, Any]) -> Iterator[Mead]:
 
 def routed(mead: Mead, **fields: object) -> None:
     signals.emit(signals.route, mead, **{**TURN, **fields})
+
+
+def journaled(mead: Mead) -> None:
+    """Wait until everything that was counted is written."""
+    ledger: Any = mead._parts.tree.ledger
+    eventually(lambda: not ledger._ledger._waiting)
 
 
 def counters(row: dict[str, Any]) -> tuple[int, ...]:
@@ -165,7 +170,7 @@ def test_the_journal_is_rewritten_as_a_checkpoint_and_loses_nothing(
         for number in range(400):
             routed(mead, input_tokens=number, session_id=session_id)
             if number % 50 == 0:
-                gevent.sleep(0.06)
+                journaled(mead)
         before = mead.usage(recent=100)
     journal = tmp_path / "var" / "ledger.journal"
     assert b'"checkpoint"' in journal.read_bytes()
@@ -181,7 +186,7 @@ def test_a_damaged_journal_is_set_aside_and_counting_begins_anew(
     with Mead(stored) as mead:
         for _ in range(3):
             routed(mead)
-            gevent.sleep(0.06)
+            journaled(mead)
     journal = tmp_path / "var" / "ledger.journal"
     data = bytearray(journal.read_bytes())
     data[30] ^= 0xFF
@@ -198,7 +203,7 @@ def test_a_damaged_journal_is_set_aside_and_counting_begins_anew(
 def test_a_torn_tail_is_cut_and_the_rest_counted(stored: dict[str, Any], tmp_path: Path) -> None:
     with Mead(stored) as mead:
         routed(mead)
-        gevent.sleep(0.06)
+        journaled(mead)
     journal = tmp_path / "var" / "ledger.journal"
     with journal.open("ab") as file:
         file.write(b"\x00\x00\x01")
@@ -212,7 +217,7 @@ def test_damage_found_while_it_runs_costs_neither_totals_nor_conversations(
     """As a failed sync leaves it: the journal must be rewritten, and cannot be read."""
     session_id = mead.start_session()
     routed(mead, session_id=session_id)
-    gevent.sleep(0.1)
+    journaled(mead)
     handle: Any = mead._parts.tree.ledger
     handle._ledger._journal._records.poisoned = True
     journal = tmp_path / "var" / "ledger.journal"

@@ -213,31 +213,42 @@ def test_a_proxy_that_refuses_is_an_unavailable_provider_that_is_not_quoted():
 
 
 @pytest.mark.parametrize(
-    "reply",
+    ("reply", "pieces"),
     [
-        pytest.param(Reply(framing="raw", end="hold"), id="before the answer"),
-        pytest.param(sse(b"data: 1\n\n", end="hold"), id="chunked"),
-        pytest.param(sse(b"data: 1\n\n", framing="close", end="hold"), id="close-delimited"),
+        pytest.param(Reply(framing="raw", end="hold"), 0, id="before the answer"),
+        pytest.param(sse(b"data: 1\n\n", end="hold"), 1, id="chunked"),
+        pytest.param(sse(b"data: 1\n\n", framing="close", end="hold"), 1, id="close-delimited"),
     ],
 )
-def test_killing_the_greenlet_closes_the_connection_at_once(reply):
+def test_killing_the_greenlet_closes_the_connection_at_once(reply, pieces):
+    read = []
+
+    def keep(got):
+        for piece in got.chunks():
+            read.append(piece)  # noqa: PERF402 - one by one, as they come
+
     with ReplayServer(reply) as server, client_of(server.url) as client:
-        running = gevent.spawn(body_of, client)
+        running = gevent.spawn(client.run, POST, keep)
         assert server.arrived.wait(BOUND_S)
-        gevent.sleep(0.02)  # so that the reader waits in the place that the case means
+        eventually(lambda: len(read) == pieces)  # now it waits in the place that the case means
         running.kill(timeout=BOUND_S)
         assert running.dead
         assert server.left.wait(BOUND_S)
 
 
 def test_killing_the_greenlet_ends_the_wait_before_the_next_attempt():
+    came = Event()
+
+    def refused(got):
+        came.set()
+        refuse(got)
+
     with (
         ReplayServer(answer({}, 529)) as server,
         client_of(server.url, max_retries=2, first_backoff_ms=60_000) as client,
     ):
-        running = gevent.spawn(client.run, POST, refuse)
-        assert server.arrived.wait(BOUND_S)
-        gevent.sleep(0.02)
+        running = gevent.spawn(client.run, POST, refused)
+        assert came.wait(BOUND_S)
         running.kill(timeout=BOUND_S)
         assert running.dead
         assert len(server.seen) == 1

@@ -2,7 +2,6 @@
 
 from pathlib import Path
 
-import gevent
 import pytest
 
 from mead.config.settings import StorageSettings
@@ -12,6 +11,7 @@ from mead.protocols import TurnAppended, TurnReplaced, TurnsInterrupted
 from mead.storage.session_store import FileStore
 from mead.storage.turn_log import FileTurnLog
 from mead.turn import TurnStatus
+from tests.helpers.waiting import eventually
 from tests.storage.conversation import AT, completed, events_of, failed, running, turns_of
 from tests.storage.simulated import SimulatedDisk
 
@@ -94,14 +94,10 @@ def test_interval_syncs_what_was_written_within_the_interval() -> None:
     log = store.create(ID)
     for event in events_of(2):
         log.write(event)
-    with gevent.Timeout(5):
-        while not syncs(disk):
-            gevent.sleep(0.001)
+    eventually(lambda: syncs(disk))
     assert len(stored(disk, certain=True)) == 2
     log.write(TurnAppended(running()))
-    with gevent.Timeout(5):
-        while len(stored(disk, certain=True)) < 3:
-            gevent.sleep(0.001)
+    eventually(lambda: len(stored(disk, certain=True)) == 3)
     store.close()
 
 
@@ -121,9 +117,7 @@ def test_a_sync_of_the_interval_that_fails_makes_the_next_write_start_a_new_file
     log = store.create(ID)
     log.write(TurnAppended(running()))
     disk.faults = {disk.steps + 1: "broken"}
-    with gevent.Timeout(5):
-        while not syncs(disk):
-            gevent.sleep(0.001)
+    eventually(lambda: syncs(disk))
     old = disk.names[NAME]
     turn = log.replay()[0]
     assert log.write(TurnReplaced(completed(turn))) is True

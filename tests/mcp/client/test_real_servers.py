@@ -127,7 +127,7 @@ def test_a_running_operation_is_cancelled_and_the_server_goes_on(peers):
         calling = gevent.spawn(
             hub.call_tool, "everything__trigger-long-running-operation", long, None
         )
-        gevent.sleep(0)
+        eventually(lambda: peer._pending)
         calling.kill()
         finished = hub.call_tool("everything__trigger-long-running-operation", long, None)
         assert finished.text.startswith("Long running operation completed")
