@@ -20,6 +20,10 @@ SILENT: Final = logging.Logger("websockets", logging.CRITICAL + 1)
 LOST: Final = 1006
 NO_CODE: Final = 1005
 
+BYTES_A_FRAGMENT: Final = 64
+"""A message may have one fragment for so many of the bytes that it may have: else one of empty
+fragments would have no end.  The Autobahn suite sends no shorter ones."""
+
 _Utf8 = codecs.getincrementaldecoder("utf-8")
 
 
@@ -31,13 +35,30 @@ class Ending(NamedTuple):
     answered: bool
 
 
+class _TooMany(Exception):
+    """A message has more fragments than it may."""
+
+
 class Incoming:
     """The stream of one client."""
 
-    __slots__ = ("_ahead", "_checker", "_frames", "_parts", "_protocol", "ending", "pings")
+    __slots__ = (
+        "_ahead",
+        "_checker",
+        "_fragments",
+        "_fragments_left",
+        "_frames",
+        "_parts",
+        "_protocol",
+        "ending",
+        "pings",
+    )
 
     def __init__(self, maximum_bytes: int) -> None:
-        """`maximum_bytes` bounds a message; a header that announces more ends the stream (1009)."""
+        """`maximum_bytes` bounds a message; a header that announces more ends the stream (1009).
+
+        So does a message of more fragments than one for each BYTES_A_FRAGMENT of them.
+        """
         self.ending: Ending | None = None
         """Set when the stream has ended and every message before that was taken."""
         self.pings: list[bytes] = []
@@ -47,6 +68,9 @@ class Incoming:
         """Data frames that were not taken yet, the next one last."""
         self._ahead: Ending | None = None
         self._parts: bytearray | None = None
+        self._fragments = maximum_bytes // BYTES_A_FRAGMENT
+        self._fragments_left = 0
+        """Of the message that is being joined."""
         self._checker: codecs.IncrementalDecoder | None = None
 
     @property
@@ -77,10 +101,15 @@ class Incoming:
                 if message is not None:
                     return message
         except UnicodeDecodeError:
-            self.discard()
-            self._ahead = Ending(1007, "invalid UTF-8", answered=True)
+            self._fail(1007, "invalid UTF-8")
+        except _TooMany:
+            self._fail(1009, "too many fragments")
         self.ending = self._ahead
         return None
+
+    def _fail(self, code: int, reason: str) -> None:
+        self.discard()
+        self._ahead = Ending(code, reason, answered=True)
 
     def discard(self) -> None:
         """Forget what was not taken."""
@@ -93,8 +122,11 @@ class Incoming:
             data = bytes(frame.data)
             return data.decode() if frame.opcode is Opcode.TEXT else data
         if self._parts is None:
-            self._parts = bytearray()
+            self._parts, self._fragments_left = bytearray(), self._fragments
             self._checker = _Utf8() if frame.opcode is Opcode.TEXT else None
+        self._fragments_left -= 1
+        if self._fragments_left < 0:
+            raise _TooMany
         self._parts += frame.data  # not a list: a fragment may be as short as one byte
         if self._checker is not None:
             self._checker.decode(frame.data, frame.fin)
