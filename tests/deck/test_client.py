@@ -195,8 +195,8 @@ def test_an_answer_that_is_no_ticket_is_one_error(body):
     assert fake.came == 0
 
 
-def test_identity_is_asked_for_and_a_compressed_ticket_is_refused():
-    body = gzip.compress(TICKET)
+@pytest.mark.parametrize("body", [gzip.compress(TICKET), TICKET], ids=["packed", "as if packed"])
+def test_identity_is_asked_for_and_a_compressed_ticket_is_refused(body):
     tickets = answer(body, "Content-Encoding: gzip")
     with serving(FakeDeck(stay, tickets=tickets)) as fake, pytest.raises(DeckMisspoke):
         DeckClient(fake.url, "t").__enter__()
