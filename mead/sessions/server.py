@@ -5,8 +5,6 @@ history records it (write-first) -> a task runs the handler under a deadline -> 
 deadline or a cancel closes it in the history -> the submitter gets its receipt -> the next starts.
 """
 
-import logging
-import time
 from collections import deque
 from collections.abc import Callable
 from typing import Any, Final, NamedTuple, cast
@@ -15,7 +13,6 @@ from mead.actors.actor import NO_REPLY, Actor, ActorRef, Reply
 from mead.actors.exits import Exit, Outcome
 from mead.actors.tasks import Task, TaskSupervisor
 from mead.errors import (
-    MAXIMUM_OUTPUT_BYTES,
     Busy,
     MeadError,
     SessionCrashed,
@@ -23,13 +20,13 @@ from mead.errors import (
     SessionStopped,
     TurnCancelled,
     TurnError,
-    TurnFailed,
     TurnTimeout,
-    answer_too_long,
 )
 from mead.protocols import Interaction, TurnContext, TurnHandler, TurnReceipt
+from mead.sessions.activity import Activity
 from mead.sessions.deadline import Deadline
 from mead.sessions.history import Append, Close, Interrupt
+from mead.sessions.results import result_of
 from mead.turn import (
     NO_FACTS,
     RequestedRoute,
@@ -41,10 +38,13 @@ from mead.turn import (
     utc_now,
 )
 
-log = logging.getLogger(__name__)
-
 WAITING_LIMIT: Final = 10
 """Turns that may wait behind the running one (SPEC section 3)."""
+
+_STATUS: Final[dict[type[TurnError], TurnStatus]] = {
+    TurnTimeout: TurnStatus.TIMEOUT,
+    TurnCancelled: TurnStatus.CANCELLED,
+}
 
 
 class Submit(NamedTuple):
@@ -72,33 +72,6 @@ class _TurnEnded(NamedTuple):
 
 class _TurnExpired(NamedTuple):
     turn_id: str
-
-
-class Activity:
-    """Whether a session may be stopped to make room; read and written without yielding.
-
-    `submitting` counts the callers that are about to hand over a turn or wait for one, so that a
-    turn on its way in is seen before the server has read it.
-    """
-
-    __slots__ = ("busy", "leaving", "since", "submitting")
-
-    def __init__(self) -> None:
-        self.busy = False
-        self.leaving = False
-        """Whether it was chosen to make room: it takes no more turns."""
-        self.submitting = 0
-        self.since = time.monotonic()
-
-    @property
-    def idle(self) -> bool:
-        """Whether nothing would be lost by stopping it."""
-        return not (self.busy or self.leaving or self.submitting)
-
-    def set(self, *, busy: bool) -> None:
-        """Note a change, or the start of another turn."""
-        self.busy = busy
-        self.since = time.monotonic()
 
 
 class _Running:
@@ -185,7 +158,7 @@ class SessionServer(Actor):
             if not running.deadline.is_paused:
                 self._end(TurnTimeout())
         else:
-            self._end(_result(message.outcome))
+            self._end(result_of(message.outcome))
 
     # -- a turn's way ------------------------------------------------------------------------------
 
@@ -274,41 +247,3 @@ class SessionServer(Actor):
                 self.answer(reply, TurnCancelled())
                 return
         raise SessionNotFound("no turn of this session with that id is running or waiting")
-
-
-def _result(outcome: Outcome[str]) -> str | TurnError:
-    """What a task's end means: the text, or why there is none."""
-    if outcome.error is None:
-        return _checked(outcome.value)
-    if isinstance(outcome.error, TurnError) and _is_sayable(outcome.error):
-        return outcome.error
-    log.warning("a turn handler crashed: %s", type(outcome.error).__name__)
-    return TurnFailed("handler_crashed", "the turn handler crashed")
-
-
-def _is_sayable(error: TurnError) -> bool:
-    """Whether its code and message are text that can be kept and sent."""
-    try:
-        (error.turn_code + error.message).encode()
-    except (TypeError, AttributeError, UnicodeEncodeError):
-        return False
-    return True
-
-
-def _checked(output: object) -> str | TurnFailed:
-    """The output if it is text that can be kept and sent."""
-    if not isinstance(output, str):
-        return TurnFailed("bad_output", "the turn handler returned something that is not text")
-    try:
-        size = len(output.encode())
-    except UnicodeEncodeError:
-        return TurnFailed("bad_output", "the turn handler returned text that is not Unicode")
-    if size > MAXIMUM_OUTPUT_BYTES:
-        return answer_too_long()
-    return output
-
-
-_STATUS: Final[dict[type[TurnError], TurnStatus]] = {
-    TurnTimeout: TurnStatus.TIMEOUT,
-    TurnCancelled: TurnStatus.CANCELLED,
-}

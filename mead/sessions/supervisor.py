@@ -6,8 +6,9 @@ from mead.actors.actor import ActorRef
 from mead.actors.supervisor import ChildSpec, Supervisor
 from mead.actors.tasks import TaskSupervisor
 from mead.protocols import TurnHandler, TurnLog
+from mead.sessions.activity import Activity
 from mead.sessions.history import History
-from mead.sessions.server import Activity, SessionServer
+from mead.sessions.server import SessionServer
 
 MAX_RESTARTS: Final = 3
 MAX_SECONDS: Final = 5.0
