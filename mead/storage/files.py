@@ -85,6 +85,16 @@ def keep(disk: Disk, file: DiskFile, path: Path, word: str, start: int, end: int
         raise refused(error) from None
 
 
+def open_log(disk: Disk, path: Path) -> DiskFile:
+    """The file of a log.  Raises FileNotFoundError, PersistenceError.  Blocks on: disk."""
+    try:
+        return disk.start(partial(disk.open, path, "append")).wait()
+    except FileNotFoundError:
+        raise
+    except OSError as error:
+        raise refused(error) from None
+
+
 def open_fresh(disk: Disk, path: Path) -> DiskFile:
     """A new file at `path`, in place of a leftover one.  Raises OSError; for a thread."""
     with suppress(FileNotFoundError):

@@ -22,10 +22,11 @@ from typing import Any, Self, TypeVar
 
 from mead.actors.green import BoundedSemaphore, Timeout, time_limit
 from mead.errors import CorruptHistory, PersistenceError
-from mead.storage.disk import CLOSE_WAIT_MS, Disk, DiskFile, Job
+from mead.storage.disk import Disk, DiskFile, Job
+from mead.storage.disk_threads import CLOSE_WAIT_MS
 from mead.storage.draft import Draft, encode
 from mead.storage.faults import ShortWrite, not_confirmed, refused, write_all
-from mead.storage.files import keep_tail, scan
+from mead.storage.files import keep_tail, open_log, scan
 from mead.storage.records import RecordTooLarge, encode_record
 
 Value = TypeVar("Value")
@@ -78,12 +79,7 @@ class RecordLog:
         The tail's bytes are kept beside the log first.  Raises FileNotFoundError; CorruptHistory
         (also from `on_event`), the file is then untouched; PersistenceError.  Blocks on: disk.
         """
-        try:
-            file = disk.start(partial(disk.open, path, "append")).wait()
-        except FileNotFoundError:
-            raise
-        except OSError as error:
-            raise refused(error) from None
+        file = open_log(disk, path)
         try:
             verdict = scan(disk, file, path, on_event)
             if verdict.cut:

@@ -1,14 +1,12 @@
 """Makes a damaged log usable: its valid beginning becomes the log, the old file is kept."""
 
-from functools import partial
 from pathlib import Path
 from typing import Any
 
 from mead.errors import CorruptHistory
 from mead.protocols import RepairReport
 from mead.storage.disk import Disk
-from mead.storage.faults import refused
-from mead.storage.files import examine, keep
+from mead.storage.files import examine, keep, open_log
 from mead.storage.log import RecordLog
 from mead.storage.turn_events import TurnFold
 from mead.storage.turn_log import appends
@@ -44,12 +42,7 @@ def repair_log(disk: Disk, path: Path) -> RepairReport:
     Nothing is done to a log that is whole.  Raises FileNotFoundError, PersistenceError; the log is
     then as it was.  Blocks on: disk.
     """
-    try:
-        file = disk.start(partial(disk.open, path, "append")).wait()
-    except FileNotFoundError:
-        raise
-    except OSError as error:
-        raise refused(error) from None
+    file = open_log(disk, path)
     prefix = _Prefix()
     verdict = examine(disk, file, prefix.take)
     turns = prefix.turns()

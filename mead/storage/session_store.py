@@ -22,7 +22,8 @@ from mead.storage.directory import (
     remove_session,
     session_of,
 )
-from mead.storage.disk import CLOSE_WAIT_MS, Disk, DiskFile, FileEntry, RealDisk
+from mead.storage.disk import Disk, DiskFile, FileEntry, RealDisk
+from mead.storage.disk_threads import CLOSE_WAIT_MS
 from mead.storage.event_files import EventFiles
 from mead.storage.faults import refused
 from mead.storage.files import closing, scan

@@ -7,7 +7,8 @@ import gevent
 import pytest
 from gevent import monkey
 
-from mead.storage.disk import THREADS, RealDisk
+from mead.storage.disk import RealDisk
+from mead.storage.disk_threads import THREADS
 from tests.helpers.waiting import eventually
 from tests.storage.gate import Gate
 

@@ -1,42 +1,31 @@
-"""A tool server's process and its pipes.
+"""A tool server's process.
 
 The launcher (launcher.py) is our child, the server is the launcher's: posix_spawn instead of fork,
 because forking a process of 1.5 GB holds the hub for 100 ms.  Nothing here blocks the hub.
 """
 
-import fcntl
 import json
 import os
 import signal
-import socket
 import sys
 from collections import deque
-from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
-from typing import Any, Final, cast
+from typing import Any, Final
 
 import gevent
-from gevent import monkey
 from gevent.event import Event
 
 import mead.mcp.client
-from mead.actors.green import pause
 from mead.mcp.client.command import Command
 from mead.mcp.client.faults import ServerFault
-
-READ_BYTES: Final = 65536
-FEED_BYTES: Final = 8192
-"""In one turn of the hub: even as lines of garbage these cost it a few milliseconds only."""
+from mead.mcp.client.pipes import Ends, Pipe, Reads
 
 MAXIMUM_BACKLOG_BYTES: Final = 16 * 1024 * 1024
 """What may wait for a server that does not read."""
 
 RELEASE_MS: Final = 1000
 """For the launcher to kill and to leave, once the socket to it is closed."""
-
-_READS_IN_A_ROW: Final = 8
-"""After that many reads without a wait the other greenlets get their turn."""
 
 START_MS: Final = 10_000
 """The launcher is a small script; only a very busy machine needs more than 100 ms."""
@@ -45,52 +34,6 @@ STOP_MS: Final = 5000
 """A little more than the launcher's own KILL_AFTER_S."""
 
 _LAUNCHER: Final = str(Path(mead.mcp.client.__path__[0]) / "launcher.py")
-_close: Final = cast("Callable[[int], None]", monkey.get_original("os", "close"))
-"""gevent's own puts the closing off until its loop turns next: a server would wait for the end of
-its input.  None of these descriptors is watched when it is closed."""
-
-_LOWEST_FD: Final = 10
-"""Our ends lie above the four descriptors that the launcher gets, so that none is overwritten."""
-
-
-class Pipe:
-    """Our end of a pipe."""
-
-    def __init__(self, fd: int, events: int) -> None:
-        os.set_blocking(fd, False)
-        self.fd = fd
-        self._hub = gevent.get_hub()
-        self._watcher = self._hub.loop.io(fd, events)
-
-    def wait(self) -> None:
-        """Until it can be read or written."""
-        self._hub.wait(self._watcher)
-
-    def feed(self, take: Callable[[bytes], None]) -> None:
-        """Hand what comes to `take`, in the hub, so that it must not wait; b"" at the end.
-
-        A greenlet that reads would cost two more switches for every answer of a server.
-        """
-        self._watcher.start(self._readable, take)
-
-    def _readable(self, take: Callable[[bytes], None]) -> None:
-        try:
-            data = os.read(self.fd, FEED_BYTES)
-        except BlockingIOError:
-            return
-        except OSError:
-            data = b""
-        if not data:
-            self._watcher.stop()
-        take(data)
-
-    def close(self) -> None:
-        """Idempotent; nobody may be waiting."""
-        fd, self.fd = self.fd, -1
-        if fd >= 0:
-            self._watcher.stop()
-            self._watcher.close()
-            _close(fd)
 
 
 class Child:
@@ -120,7 +63,7 @@ class Child:
 
     def _spawn(self) -> None:
         """The launcher, with its pipes.  No switch in here, so that its end cannot be missed."""
-        ends = _Ends()
+        ends = Ends()
         try:
             self.pid = os.posix_spawn(
                 sys.executable,
@@ -188,7 +131,7 @@ class Child:
 
     # -- talking -----------------------------------------------------------------------------------
 
-    def read(self, pipe: Pipe) -> "Reads":
+    def read(self, pipe: Pipe) -> Reads:
         """Iterate over what comes; ends with the pipe."""
         return Reads(pipe)
 
@@ -261,69 +204,3 @@ class Child:
     def wait_gone(self, timeout_ms: float) -> bool:
         """Whether the launcher, and so everything below it, has ended by then."""
         return self._gone.wait(timeout_ms / 1000)
-
-
-class Reads:
-    """What comes out of a pipe, piece by piece, with a turn for others now and then."""
-
-    def __init__(self, pipe: Pipe) -> None:
-        self._pipe = pipe
-        self._in_a_row = 0
-
-    def __iter__(self) -> "Reads":
-        return self
-
-    def __next__(self) -> bytes:
-        self._in_a_row += 1
-        if self._in_a_row > _READS_IN_A_ROW:
-            self._in_a_row = 0
-            pause()
-        while True:
-            try:
-                data = os.read(self._pipe.fd, READ_BYTES)
-            except BlockingIOError:
-                self._in_a_row = 0
-                self._pipe.wait()
-                continue
-            except OSError:
-                raise StopIteration from None
-            if not data:
-                raise StopIteration
-            return data
-
-
-class _Ends:
-    """The descriptors of one launcher: three pipes and a socket, both sides."""
-
-    def __init__(self) -> None:
-        self._theirs: list[int] = []
-        stdin, self.stdin = self._pipe()
-        self.stdout, stdout = self._pipe()
-        self.stderr, stderr = self._pipe()
-        self.control, control = socket.socketpair()
-        self._theirs = [stdin, stdout, stderr, _high(control.detach())]
-
-    def _pipe(self) -> tuple[int, int]:
-        read, write = os.pipe()
-        return _high(read), _high(write)
-
-    def actions(self) -> list[tuple[int, int, int]]:
-        return [(os.POSIX_SPAWN_DUP2, fd, target) for target, fd in enumerate(self._theirs)]
-
-    def close_theirs(self) -> None:
-        for fd in self._theirs:
-            _close(fd)
-
-    def close_ours(self) -> None:
-        for fd in (self.stdin, self.stdout, self.stderr):
-            _close(fd)
-        self.control.close()
-
-
-def _high(fd: int) -> int:
-    """The descriptor, moved out of the way of the launcher's four."""
-    if fd >= _LOWEST_FD:
-        return fd
-    moved = fcntl.fcntl(fd, fcntl.F_DUPFD_CLOEXEC, _LOWEST_FD)
-    _close(fd)
-    return moved
