@@ -35,7 +35,9 @@ class Mead(Runtime):
     """A runtime: a supervision tree of conversations, and the calls on them.
 
     `with Mead() as mead:` starts and stops it.  Several may run in one process.  Every call may be
-    made from any greenlet, and raises MeadError subclasses only (see `mead.errors`).
+    made from any greenlet, and raises MeadError subclasses only (see `mead.errors`): those that it
+    names, and SessionStopped where the runtime, or SessionCrashed where the conversation, ends
+    before there is an answer.
     """
 
     # -- conversations -----------------------------------------------------------------------------
@@ -49,10 +51,7 @@ class Mead(Runtime):
         default is `runtime.turn_handler`.  `turn_timeout_ms` is 1 to 3 600 000.
         Raises InvalidInput, TooManySessions, PersistenceError.  Blocks on: disk.
         """
-        chosen = self._parts.handlers.find(handler)
-        timeout_ms = arguments.turn_timeout_ms(
-            turn_timeout_ms, self.settings.runtime.turn_timeout_ms
-        )
+        chosen, timeout_ms = self._options(handler, turn_timeout_ms)
         pool, abandoned = self._pool(), [False]
 
         def start() -> str:
@@ -182,10 +181,7 @@ class Mead(Runtime):
         Raises InvalidInput, SessionNotFound, AlreadyRunning, CorruptHistory, TooManySessions,
         PersistenceError.  Blocks on: disk.
         """
-        chosen = self._parts.handlers.find(handler)
-        timeout_ms = arguments.turn_timeout_ms(
-            turn_timeout_ms, self.settings.runtime.turn_timeout_ms
-        )
+        chosen, timeout_ms = self._options(handler, turn_timeout_ms)
         id_ = arguments.session_id(session_id)
         pool = self._pool()
         self._apart(lambda: pool.resume_session(id_, chosen, timeout_ms))
@@ -288,6 +284,13 @@ class Mead(Runtime):
 
     def _control_calls(self) -> Mapping[str, Call]:
         return control_calls(self)
+
+    def _options(
+        self, handler: str | TurnHandler | None, turn_timeout_ms: int | None
+    ) -> tuple[TurnHandler, int]:
+        chosen = self._parts.handlers.find(handler)
+        default_ms = self.settings.runtime.turn_timeout_ms
+        return chosen, arguments.turn_timeout_ms(turn_timeout_ms, default_ms)
 
     def _running(self, session_id: str) -> SessionSupervisor | None:
         id_ = arguments.session_id(session_id)
