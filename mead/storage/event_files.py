@@ -16,7 +16,7 @@ from typing import Any, Final, TypeVar
 from mead.errors import SessionNotFound
 from mead.ids import is_uuid4
 from mead.storage.disk import Disk
-from mead.storage.faults import ShortWrite, refused
+from mead.storage.faults import value_of, write_all
 from mead.storage.files import DRAFT_SUFFIX, open_fresh
 from mead.storage.log import RecordLog
 from mead.storage.record_reader import RecordReader
@@ -117,9 +117,7 @@ class EventFiles:
         def write() -> None:
             file = open_fresh(self._disk, draft)
             try:
-                written = file.write(data)
-                if written != len(data):
-                    raise ShortWrite(written, len(data))
+                write_all(file, data)
                 if self.policy.fsync != "never":
                     file.sync()
             finally:
@@ -144,7 +142,4 @@ class EventFiles:
         return self._directory / f"{session_id}{suffix}"
 
     def _run(self, job: Callable[[], Value]) -> Value:
-        try:
-            return self._disk.start(job).wait()
-        except OSError as error:
-            raise refused(error) from None
+        return value_of(self._disk.start(job))

@@ -2,10 +2,12 @@
 
 import errno
 import os
-from typing import Final
+from typing import Final, TypeVar
 
 from mead.errors import PersistenceError
-from mead.storage.disk import DiskFile
+from mead.storage.disk import DiskFile, Job
+
+Value = TypeVar("Value")
 
 
 class NotDurable(PersistenceError):
@@ -51,6 +53,14 @@ _OTHER: Final = "see `flask mead doctor`"
 def refused(error: OSError) -> PersistenceError:
     """The error for a caller whose write did not happen: the system's words and what to do."""
     return PersistenceError(f"the storage disk refused: {_words(error)}")
+
+
+def value_of(job: Job[Value]) -> Value:
+    """What a job gives.  Raises PersistenceError in place of OSError.  Blocks on: the job."""
+    try:
+        return job.wait()
+    except OSError as error:
+        raise refused(error) from None
 
 
 def not_confirmed(error: OSError) -> NotDurable:

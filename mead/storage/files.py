@@ -11,7 +11,7 @@ from typing import Any, Final
 from mead.errors import CorruptHistory
 from mead.storage.damage import Scanner, Verdict
 from mead.storage.disk import Disk, DiskFile
-from mead.storage.faults import refused, write_all
+from mead.storage.faults import refused, value_of, write_all
 
 log = logging.getLogger(__name__)
 
@@ -32,7 +32,7 @@ def examine(
     """
     scanner = Scanner(on_event)
     offset = 0
-    while chunk := _read(disk, file, offset, _step(offset, size)):
+    while chunk := value_of(disk.start(partial(file.read, offset, _step(offset, size)))):
         offset += len(chunk)
         scanner.feed(chunk)
     return scanner.finish()
@@ -79,10 +79,7 @@ def keep(disk: Disk, file: DiskFile, path: Path, word: str, start: int, end: int
     """
     stamp = datetime.now(UTC).strftime("%Y%m%dT%H%M%S.%fZ")
     beside = path.with_name(f"{path.name}.{word}-{stamp}")
-    try:
-        disk.start(partial(_copy, disk, file, beside, start, end)).wait()
-    except OSError as error:
-        raise refused(error) from None
+    value_of(disk.start(partial(_copy, disk, file, beside, start, end)))
 
 
 def open_log(disk: Disk, path: Path) -> DiskFile:
@@ -115,13 +112,6 @@ def closing(disk: Disk, file: DiskFile) -> Generator[None]:
 
 def _step(offset: int, size: int | None) -> int:
     return READ_STEP_BYTES if size is None else min(READ_STEP_BYTES, size - offset)
-
-
-def _read(disk: Disk, file: DiskFile, offset: int, count: int) -> bytes:
-    try:
-        return disk.start(partial(file.read, offset, count)).wait()
-    except OSError as error:
-        raise refused(error) from None
 
 
 def _copy(disk: Disk, source: DiskFile, path: Path, start: int, end: int) -> None:

@@ -7,7 +7,7 @@ from typing import Any, Final
 
 from mead.errors import CorruptHistory
 from mead.storage.disk import Disk
-from mead.storage.faults import refused
+from mead.storage.faults import value_of
 from mead.storage.log import RecordLog
 
 log = logging.getLogger(__name__)
@@ -53,7 +53,4 @@ def _set_aside(disk: Disk, path: Path) -> None:
         disk.rename(path, path.with_name(CORRUPT_NAME))
         disk.sync_directory(path.parent)
 
-    try:
-        disk.start(move).wait()
-    except OSError as error:
-        raise refused(error) from None
+    value_of(disk.start(move))

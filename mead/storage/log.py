@@ -25,7 +25,7 @@ from mead.errors import CorruptHistory, PersistenceError
 from mead.storage.disk import Disk, DiskFile, Job
 from mead.storage.disk_threads import CLOSE_WAIT_MS
 from mead.storage.draft import Draft, encode
-from mead.storage.faults import ShortWrite, not_confirmed, refused, write_all
+from mead.storage.faults import ShortWrite, not_confirmed, refused, value_of, write_all
 from mead.storage.files import keep_tail, open_log, scan
 from mead.storage.records import RecordTooLarge, encode_record
 
@@ -70,7 +70,7 @@ class RecordLog:
 
         Raises PersistenceError.  Blocks on: disk.
         """
-        return cls(disk, path, _translated(disk.start(partial(_create, disk, path, sync=sync))))
+        return cls(disk, path, value_of(disk.start(partial(_create, disk, path, sync=sync))))
 
     @classmethod
     def open(cls, disk: Disk, path: Path, on_event: Callable[[Any], None]) -> Self:
@@ -84,7 +84,7 @@ class RecordLog:
             verdict = scan(disk, file, path, on_event)
             if verdict.cut:
                 keep_tail(disk, file, path, verdict)
-                _translated(disk.start(partial(_truncate, file, verdict.valid)))
+                value_of(disk.start(partial(_truncate, file, verdict.valid)))
         except Exception:  # a kill leaves the file to the job that may still work on it
             disk.start(file.close).wait()
             raise
@@ -222,7 +222,7 @@ class RecordLog:
         """Run a job.  An OSError it raises becomes PersistenceError."""
         self._job = started = self._disk.start(job)
         try:
-            return _translated(started)
+            return value_of(started)
         finally:
             if started.done:  # and not killed while it runs on
                 self._job = None
@@ -302,13 +302,6 @@ class RecordLog:
         draft, self._draft = self._draft, None
         if draft is not None:
             draft.discard()
-
-
-def _translated(job: Job[Value]) -> Value:
-    try:
-        return job.wait()
-    except OSError as error:
-        raise refused(error) from None
 
 
 def _create(disk: Disk, path: Path, *, sync: bool) -> DiskFile:

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Final, TypeVar
 
 from mead.storage.disk import Disk
-from mead.storage.faults import refused, write_all
+from mead.storage.faults import value_of, write_all
 from mead.storage.files import DRAFT_SUFFIX, open_fresh
 
 Value = TypeVar("Value")
@@ -56,7 +56,4 @@ class PrivateFile:
         self._run(job)
 
     def _run(self, job: Callable[[], Value]) -> Value:
-        try:
-            return self._disk.start(job).wait()
-        except OSError as error:
-            raise refused(error) from None
+        return value_of(self._disk.start(job))

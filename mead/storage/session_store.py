@@ -25,7 +25,7 @@ from mead.storage.directory import (
 from mead.storage.disk import Disk, DiskFile, FileEntry, RealDisk
 from mead.storage.disk_threads import CLOSE_WAIT_MS
 from mead.storage.event_files import EventFiles
-from mead.storage.faults import refused
+from mead.storage.faults import value_of
 from mead.storage.files import closing, scan
 from mead.storage.journal_file import open_journal, renew_journal
 from mead.storage.log import RecordLog
@@ -201,10 +201,7 @@ class FileStore:
             raise PersistenceError("the storage disk does not answer; try again later")
 
     def _run(self, job: Callable[[], Value]) -> Value:
-        try:
-            return self._disk.start(job).wait()
-        except OSError as error:
-            raise refused(error) from None
+        return value_of(self._disk.start(job))
 
 
 def _open_if_there(disk: Disk, path: Path) -> DiskFile | None:
