@@ -13,7 +13,6 @@ import pytest
 
 from mead.cli.deck_chat import chat_at
 from mead.deck.closing import LOST
-from tests.cli.test_terminal import ROOT, Terminal
 from tests.helpers.deck_fake import (
     SNAPSHOT,
     TURN_ID,
@@ -24,6 +23,7 @@ from tests.helpers.deck_fake import (
     prompt,
     serving,
 )
+from tests.helpers.terminal import ROOT, Terminal
 
 
 @pytest.fixture

@@ -18,7 +18,7 @@ from mead import Mead
 from mead.cli.deck_chat import token_for
 from mead.cli.terminal import TerminalInteraction
 from mead.turn import TurnFacts
-from tests.cli.test_terminal import Terminal
+from tests.helpers.terminal import Terminal
 
 ESCAPE = "\x1b]0;mine\x07\x1b[2K\u202egpj.sh"
 SHOWN = "\\x1b]0;mine\\x07\\x1b[2K\\u202egpj.sh"

@@ -168,6 +168,12 @@ CONVERSATIONS: Final[tuple[Callable[[], Device], ...]] = (
     titled,
     begun_in_the_middle,
 )
+NAMES: Final = [conversation.__name__ for conversation in CONVERSATIONS]
+
+
+def lines(path: Path) -> list[dict[str, Any]]:
+    """The events of a recording, or of another file like it."""
+    return [orjson.loads(line) for line in path.read_bytes().splitlines()]
 
 
 def expected(events: list[dict[str, Any]]) -> dict[str, Any]:

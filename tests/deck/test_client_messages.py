@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from mead.deck.client_errors import DeckMisspoke
 from mead.deck.client_messages import EVENTS, UNSEQUENCED, read
-from tests.deck.test_protocol_docs import alone, messages, types_of
+from tests.deck.schemas import alone, messages, types_of
 from tests.helpers.deck_fake import SNAPSHOT, message
 
 WORDS = [None, True, 5, -1, 1.5, "word", [], [5], {}, {"x": 5}]

@@ -1,13 +1,10 @@
 """One conversation, many doors; stopping, deleting and making room under a deck."""
 
-from collections.abc import Callable
 from contextlib import suppress
-from typing import Any
 
 import pytest
 from gevent.event import Event
 
-from mead.actors.tasks import TaskSupervisor
 from mead.deck.messages import Door
 from mead.deck.refusals import TicketRefused
 from mead.errors import (
@@ -24,26 +21,11 @@ from mead.ids import new_turn_id
 from tests.deck.asking import calling
 from tests.deck.conftest import opened
 from tests.deck.device import text_of
+from tests.deck.doors import CALLERS, call
 from tests.helpers.waiting import eventually
-
-CALLERS = TaskSupervisor("callers")
 
 WRITE = {"name": "notes__write", "arguments": {}}
 ORDER = {"second": 0, "first": 1, "third": 2}
-
-
-def call(function: Callable[..., Any], *arguments: Any, **options: Any) -> Callable[[], Any]:
-    """Begin a call; calling what this returns waits for its result, or raises its error."""
-    task = CALLERS.start(lambda: function(*arguments, **options))
-
-    def result() -> Any:
-        outcome = task.wait(5000)
-        assert outcome is not None, "the call did not return"
-        if outcome.error is not None:
-            raise outcome.error
-        return outcome.value
-
-    return result
 
 
 class Nobody:

@@ -1,8 +1,6 @@
 """docs/deck-protocol.md and the schemas say what is said."""
 
 import re
-from collections.abc import Iterator
-from pathlib import Path
 from typing import Any, get_args
 
 import orjson
@@ -14,46 +12,13 @@ from mead.deck.events import EventType
 from mead.deck.frames import FaultReason, FrameFault, PromptFault, PromptFaultReason
 from mead.deck.protocol import FRAME_BYTES, TEXT_CHARACTERS, parse
 from mead.errors import SessionStopped
-from tests.deck import example, record
+from tests.deck import example
 from tests.deck.conftest import opened
-from tests.deck.test_protocol import GOOD, frame
-from tests.deck.test_recordings import NAMES, lines
+from tests.deck.good_frames import GOOD, frame
+from tests.deck.schemas import alone, messages, schema, types_of
 
-SCHEMAS = Path(__file__).parents[2] / "docs" / "deck-schema"
 PAGE = example.PAGE.read_text()
 UNSEQUENCED = ("session.snapshot", "heartbeat", "frame.rejected", "prompt.rejected")
-
-
-def schema(name: str) -> dict[str, Any]:
-    return orjson.loads((SCHEMAS / f"{name}.json").read_bytes())
-
-
-def alone(name: str, type_: str) -> Draft202012Validator:
-    """The schema of one type, strict: a field that it does not name is a fault."""
-    whole = schema(name)
-    (found,) = (each for each in whole["oneOf"] if each["properties"]["type"]["const"] == type_)
-    return Draft202012Validator(strict({**found, "$defs": whole["$defs"]}))
-
-
-def strict(node: Any) -> Any:
-    if isinstance(node, list):
-        return [strict(each) for each in node]
-    if not isinstance(node, dict):
-        return node
-    made = {key: strict(value) for key, value in node.items()}
-    if isinstance(node.get("properties"), dict) and "type" in node:
-        made["additionalProperties"] = False
-    return made
-
-
-def types_of(name: str) -> list[str]:
-    return [each["properties"]["type"]["const"] for each in schema(name)["oneOf"]]
-
-
-def messages() -> Iterator[dict[str, Any]]:
-    """Everything that was recorded."""
-    for name in NAMES:
-        yield from lines(record.RECORDINGS / f"{name}.jsonl")
 
 
 @pytest.mark.parametrize("name", ["client", "server"])

@@ -1,6 +1,5 @@
 """Recorded conversations come to the states that stand beside them; so do new ones like them."""
 
-from pathlib import Path
 from typing import Any, get_args
 
 import orjson
@@ -8,12 +7,7 @@ import pytest
 
 from mead.deck.events import EventType
 from tests.deck import record
-
-NAMES = [conversation.__name__ for conversation in record.CONVERSATIONS]
-
-
-def lines(path: Path) -> list[dict[str, Any]]:
-    return [orjson.loads(line) for line in path.read_bytes().splitlines()]
+from tests.deck.record import NAMES, lines
 
 
 @pytest.mark.parametrize("name", NAMES)

@@ -16,8 +16,8 @@ from mead.protocols import ToolUse
 from mead.turn import Turn, TurnFacts, TurnFault, TurnStatus, Usage, iso_ms, utc_now
 from tests.deck.conftest import opened
 from tests.deck.device import text_of
+from tests.deck.doors import call
 from tests.deck.story import AT, folded, numbered
-from tests.deck.test_doors import call
 from tests.helpers.waiting import eventually
 
 FACTS = TurnFacts(

@@ -7,8 +7,8 @@ import sys
 import pytest
 
 from mead.control.client import ControlClient
-from tests.cli.test_terminal import Terminal
 from tests.helpers.server import DECK_TOKEN, ROOT, Server
+from tests.helpers.terminal import Terminal
 
 pytestmark = [pytest.mark.e2e, pytest.mark.timeout(60)]
 
