@@ -16,7 +16,7 @@ values = st.recursive(
 
 @given(st.dictionaries(st.text(), values))
 def test_whatever_a_model_passes_can_be_sent(arguments):
-    assert orjson.loads(orjson.dumps(arguments_shown(arguments))) is not None
+    assert len(orjson.dumps(arguments_shown(arguments))) <= TOTAL_BYTES
 
 
 def test_short_arguments_are_shown_as_they_are():
