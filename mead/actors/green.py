@@ -13,7 +13,7 @@ import gevent
 from gevent import GreenletExit, Timeout, monkey
 from gevent.event import AsyncResult, Event
 from gevent.lock import BoundedSemaphore, RLock
-from gevent.queue import Empty, Full, Queue
+from gevent.queue import Empty, Queue
 
 Value = TypeVar("Value")
 
@@ -95,7 +95,6 @@ __all__ = [
     "BoundedSemaphore",
     "Empty",
     "Event",
-    "Full",
     "Killed",
     "Queue",
     "RLock",

@@ -1,17 +1,14 @@
 """Settings: what an operator may choose, where each value came from, and what was wrong with it."""
 
-from mead.config.effective import EffectiveSetting, effective
+from mead.config.effective import effective
 from mead.config.load import load_settings
 from mead.config.secrets import MASK, Secret, TokenDigest
 from mead.config.settings import (
-    DEFAULT_BASE_URLS,
     EMBEDDED_MODEL,
     ClassifierSettings,
     DeckSettings,
-    FsyncMode,
     McpServerSettings,
     McpSettings,
-    PolicyLevel,
     ProviderOptions,
     RouterSettings,
     RuntimeSettings,
@@ -25,7 +22,6 @@ __all__ = [
     # reading
     "load_settings",
     "effective",
-    "EffectiveSetting",
     # the tree
     "Settings",
     "RuntimeSettings",
@@ -39,9 +35,6 @@ __all__ = [
     "McpServerSettings",
     "DeckSettings",
     # its words
-    "FsyncMode",
-    "PolicyLevel",
-    "DEFAULT_BASE_URLS",
     "EMBEDDED_MODEL",
     # secrets
     "Secret",
