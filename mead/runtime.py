@@ -11,7 +11,7 @@ from mead.assembly import Parts
 from mead.config import Settings
 from mead.control.server import Call
 from mead.errors import LedgerUnavailable, SessionStopped
-from mead.protocols import Provider, SessionAPI, TurnHandler, UsageLedger
+from mead.protocols import Listener, Provider, SessionAPI, TurnHandler, UsageLedger
 from mead.sessions.pool import SessionPool
 from mead.turn import Route
 
@@ -44,6 +44,8 @@ class Runtime:
             control_calls=self._control_calls,
         )
         self._watchers: list[Callable[[Exit], Any]] = []
+        self.listener: Listener | None = None
+        """Where the web process that runs this listens, if one does; commands ask for it."""
         self._started = False
         self._lifetime = RLock()
         """Held by a start or a stop, so that one never sees the other half done."""

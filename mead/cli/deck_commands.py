@@ -17,10 +17,12 @@ def link_command(url: str | None) -> None:
     """Print a link that signs one browser in.
 
     It works once, within ten minutes, also for a server that is started in the meantime.  The
-    browser then stays signed in for 30 days.
+    browser is then signed in in that one tab, until the tab is closed.  Without --url it names the
+    address at which the running server listens, or, if none runs, the settings' own.
     """
     settings = settings_here()
-    click.echo(links.link(settings, links.new_code(settings), url))
+    code = links.new_code(settings)
+    click.echo(links.link(url or links.base_url(settings), code))
 
 
 @deck.command("revoke")

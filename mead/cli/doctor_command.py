@@ -10,6 +10,7 @@ from typing import Final
 import click
 from flask import current_app
 
+from mead.cli import links
 from mead.cli.exposed_files import exposed_files
 from mead.cli.mcp_commands import connected_to
 from mead.cli.output import harmless_line, json_option, print_json
@@ -18,6 +19,7 @@ from mead.config import Settings
 from mead.control.client import ControlClient
 from mead.errors import MeadError
 from mead.limits import files_needed, raise_file_limit
+from mead.protocols import Listener
 from mead.providers.diagnosis import diagnose
 from mead.storage import lock
 
@@ -134,6 +136,9 @@ def _secrets(settings: Settings) -> Iterator[Check]:
 
 
 def _port(settings: Settings, *, running: bool) -> Check:
+    listener = links.running(settings) if running else None
+    if listener is not None:
+        return Check("port", True, _listens(listener, links.configured(settings)))
     address, port = settings.mcp_server.address, settings.mcp_server.port
     where = f"{address} port {port}"
     family = socket.AF_INET6 if ":" in address else socket.AF_INET
@@ -148,3 +153,11 @@ def _port(settings: Settings, *, running: bool) -> Check:
                 )
             return Check("port", False, f"{where}: {error.strerror}; set mcp_server.port")
     return Check("port", True, f"{where} is free")
+
+
+def _listens(listener: Listener, configured: Listener) -> str:
+    """Where it is, and that it will be elsewhere when it is started with what is set here."""
+    finding = f"Mead listens on {listener.url}"
+    if listener.port != configured.port:
+        finding += f"; the settings of this shell say port {configured.port}"
+    return finding

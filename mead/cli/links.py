@@ -12,6 +12,7 @@ from mead.control.client import ControlClient
 from mead.deck.deck import NO_DECK
 from mead.deck.logins import Logins
 from mead.errors import InvalidInput, StorageLocked
+from mead.protocols import Listener
 from mead.storage import lock
 from mead.storage.session_store import FileStore
 
@@ -19,20 +20,34 @@ Value = TypeVar("Value")
 
 _SOCKET_WAIT_S: Final = 5.0
 """A process that has just taken the lock opens its control socket within moments."""
-_ANY: Final = {"0.0.0.0": "127.0.0.1", "::": "::1"}  # noqa: S104 - a name for it, not a bind
 
 
-def link(settings: Settings, code: str, url: str | None = None) -> str:
-    """The address to open.  `url`: how the server is reached, if not at the address it binds."""
-    return f"{(url or base_url(settings)).rstrip('/')}/deck/#code={code}"
+def link(url: str, code: str) -> str:
+    """The address to open.  `url`: how the server is reached."""
+    return f"{url.rstrip('/')}/deck/#code={code}"
+
+
+def configured(settings: Settings) -> Listener:
+    """Where these settings have a server listen."""
+    server = settings.mcp_server
+    scheme = "http" if server.certfile is None else "https"
+    return Listener(scheme, server.address, server.port)
+
+
+def running(settings: Settings) -> Listener | None:
+    """Where the server that holds the storage directory listens; None if there is none.
+
+    It may have been started with other variables than those of this shell, which then name another
+    port.  Blocks on: that server, bounded.
+    """
+    directory = settings.storage.directory
+    client = None if directory is None else ControlClient.find(directory)
+    return None if client is None else client.listener()
 
 
 def base_url(settings: Settings) -> str:
-    """How a browser on this machine reaches the server."""
-    server = settings.mcp_server
-    scheme = "http" if server.certfile is None else "https"
-    host = _ANY.get(server.address, server.address)
-    return f"{scheme}://{f'[{host}]' if ':' in host else host}:{server.port}"
+    """How a browser on this machine reaches the server: the one that runs, or that will."""
+    return (running(settings) or configured(settings)).url
 
 
 def new_code(settings: Settings) -> str:

@@ -7,14 +7,13 @@ from typing import Any, Final
 import click
 import orjson
 
+from mead.cli import links
 from mead.cli.output import json_option, print_json
 from mead.cli.runtime import settings_here
 from mead.config import McpServerSettings
 
 TOKEN_VARIABLE: Final = "MEAD_MCP_TOKEN"  # noqa: S105 - a name
 """Where clients read the token: it is kept here as a digest alone, so nobody can print it."""
-
-_EVERYWHERE: Final = ("0.0.0.0", "::")  # noqa: S104 - recognised, not bound
 
 
 def _remote(url: str, token: str, **more: str) -> dict[str, Any]:
@@ -76,15 +75,20 @@ CLIENTS: Final = ("claude-code", "vscode", "cursor", "inspector")
 
 @click.command("config")
 @click.argument("client", type=click.Choice(CLIENTS), required=False)
-@click.option("--url", help="Where the clients reach this server; default: where it listens.")
+@click.option(
+    "--url",
+    help="Where the clients reach this server; default: where it listens, or, if it does not run,"
+    " where the settings say.",
+)
 @json_option
 def mcp_config_command(client: str | None, url: str | None, as_json: bool) -> None:
     """Print what makes this server known to an MCP client, for one CLIENT or for all.
 
     The token is not in it: the clients read it from the variable MEAD_MCP_TOKEN, or ask for it.
     """
-    server = settings_here().mcp_server
-    address = url or server_url(server)
+    settings = settings_here()
+    server = settings.mcp_server
+    address = url or f"{links.base_url(settings)}/mcp"
     wanted = CLIENTS if client is None else (client,)
     if as_json:
         print_json({name: _described(name, address) for name in wanted})
@@ -93,14 +97,6 @@ def mcp_config_command(client: str | None, url: str | None, as_json: bool) -> No
         _print_client(name, address)
     for line in _notes(server, address):
         click.echo(f"# {line}")
-
-
-def server_url(server: McpServerSettings) -> str:
-    """Where a client on this machine reaches the MCP face."""
-    host = "127.0.0.1" if server.address in _EVERYWHERE else server.address
-    shown = f"[{host}]" if ":" in host else host
-    scheme = "http" if server.certfile is None else "https"
-    return f"{scheme}://{shown}:{server.port}/mcp"
 
 
 def _described(name: str, url: str) -> dict[str, Any]:

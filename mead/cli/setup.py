@@ -130,7 +130,7 @@ def hints(settings: Settings) -> str:
         for slot, chosen in settings.router.slots.items()
     )
     return f"""
-Mead will listen on {links.base_url(settings)} (health at /healthz)
+Mead will listen on {links.configured(settings).url} (health at /healthz)
 models: {slots or "none, turns are echoed"}
 
 {_way_in(settings)}
@@ -147,10 +147,11 @@ def _way_in(settings: Settings) -> str:
     """The link to the page, with a code that the server will know; else how to get one."""
     if settings.deck.token is None:
         return "The page at /deck/ is off: set deck.token to turn it on."
+    url = links.configured(settings).url
     try:
-        address = links.link(settings, links.new_code(settings))
+        address = links.link(url, links.new_code(settings))
     except MeadError:
-        return f"The page: {links.base_url(settings)}/deck/ (it asks for deck.token)"
+        return f"The page: {url}/deck/ (it asks for deck.token)"
     return (
         "Once it says that Mead is ready, open this link; it works once, within ten minutes\n"
         f"  {address}\n"

@@ -11,6 +11,7 @@ def control_calls(api: OperatorAPI) -> Mapping[str, Call]:
     """The calls by their names on the wire: those of the library, for the user's own commands."""
     return {
         "status": api.status,
+        "listener": lambda: None if api.listener is None else api.listener._asdict(),
         "start_session": api.start_session,
         "submit": partial(api.submit, origin="cli"),
         "cancel_turn": api.cancel_turn,

@@ -8,9 +8,9 @@ from typing import Any, Final
 
 from mead.control import wire
 from mead.control.lines import LineReader, socket_address
-from mead.errors import MeadError, PersistenceError
+from mead.errors import InvalidInput, MeadError, PersistenceError
 from mead.export import ExportFormat
-from mead.protocols import Interaction, RepairReport, StoredSession, ToolUse, TurnReceipt
+from mead.protocols import Interaction, Listener, RepairReport, StoredSession, ToolUse, TurnReceipt
 from mead.turn import Turn, TurnFacts
 
 CONNECT_TIMEOUT_S: Final = 5.0
@@ -53,6 +53,14 @@ class ControlClient:
     def status(self) -> dict[str, Any]:
         """See Mead.status."""
         return self.call("status")
+
+    def listener(self) -> Listener | None:
+        """Where the running Mead listens; None if it does not, or is too old to say."""
+        try:
+            found = self.call("listener")
+        except InvalidInput:
+            return None
+        return None if found is None else Listener(**found)
 
     def start_session(
         self, *, handler: str | None = None, turn_timeout_ms: int | None = None

@@ -16,6 +16,9 @@ from mead.protocols.faces import (
 from mead.protocols.faces import (
     TurnReceipt as TurnReceipt,
 )
+from mead.protocols.listener import (
+    Listener as Listener,
+)
 from mead.protocols.models import (
     Exchange as Exchange,
 )

@@ -3,6 +3,7 @@
 from collections.abc import Callable
 from typing import Any, Literal, NamedTuple, Protocol
 
+from mead.protocols.listener import Listener
 from mead.protocols.storage import RepairReport, StoredSession
 from mead.protocols.turns import Interaction
 from mead.turn import Turn
@@ -74,6 +75,8 @@ class OperatorAPI(SessionAPI, Protocol):
     """The calls that only the operator's own commands make, beside those of SessionAPI."""
 
     def deck(self) -> DeckAccess: ...
+
+    listener: Listener | None
 
     def status(self) -> dict[str, Any]: ...
 

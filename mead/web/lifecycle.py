@@ -13,6 +13,7 @@ import gevent
 from mead.actors.exits import Exit, Outcome
 from mead.actors.tasks import Task, TaskSupervisor
 from mead.errors import ConfigurationError, MeadError, PersistenceError, StorageLocked
+from mead.protocols import Listener
 from mead.web.connections import Connections
 from mead.web.logs import where
 from mead.web.monitor import HubMonitor
@@ -45,6 +46,8 @@ begins with, it takes a sixth of what a turn costs; Mead makes few rings, and no
 
 class Runtime(Protocol):
     """What the process needs of `mead.api.Mead`."""
+
+    listener: Listener | None
 
     def start(self, *, lock_wait_ms: float) -> object: ...
 
@@ -100,6 +103,7 @@ class WebProcess:
                 type(worker).__name__,
             )
         self._tasks.start(self.monitor.run, name="hub monitor")
+        self.runtime.listener = _listener(worker)
         self.runtime.on_end(lambda exit_: self._tree_ended(worker, exit_))
         lock_wait_ms = (worker.cfg.graceful_timeout + LOCK_WAIT_RESERVE_S) * 1000
         starting = self._tasks.start(
@@ -139,6 +143,16 @@ class WebProcess:
         log.error("Mead has ended (%s); the worker exits with %d", exit_.cause, os.EX_SOFTWARE)
         worker.end_mark.set(os.EX_SOFTWARE)
         gevent.spawn(_exit, os.EX_SOFTWARE)
+
+
+def _listener(worker: Any) -> Listener | None:
+    """The first network socket that the worker accepts from; None if there are only others."""
+    scheme = "https" if worker.cfg.is_ssl else "http"
+    for each in worker.sockets:
+        name: Any = each.getsockname()
+        if not isinstance(name, str | bytes):  # as a Unix socket's is
+            return Listener(scheme, str(name[0]), int(name[1]))
+    return None
 
 
 def start(worker: Any) -> None:
