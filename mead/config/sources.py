@@ -1,9 +1,11 @@
 """The sources of the settings, merged: a TOML file, the environment, code; later ones win."""
 
+import ast
 import json
 import re
 import tomllib
 from collections.abc import Collection, Mapping
+from contextlib import suppress
 from pathlib import Path
 from typing import Any, Final, NoReturn, cast
 
@@ -23,6 +25,21 @@ _LONGEST_NAME: Final = 200
 _SERVICE_ADDRESSES: Final = ("tcp://", "udp://")
 """What Kubernetes puts into MEAD_MCP_SERVER_PORT for a service called mead-mcp-server."""
 _POSITION: Final = re.compile(r"\(at ([^()]*)\)$")
+_TWICE: Final = re.compile(r"Cannot (?:declare|redefine namespace) (\(.*\))(?: twice)? \(at ")
+_REASONS: Final = {
+    "Cannot overwrite a value": "a key that is there already",
+    "Duplicate inline table key": "a key that is there already",
+    "Expected '=' after a key": "no = after a key",
+    "Expected \"'": "a text that does not end",
+    "Expected ']": "no ] at the end of a table's name",
+    "Expected newline or end of document": "more on the line than one setting",
+    "Invalid value": "a value that is none; a text needs quotation marks",
+    "Unclosed array": "a list that does not end",
+    "Unclosed inline table": "a table in braces that does not end",
+    "Unescaped '\\' in a string": "a \\ in a text; write it twice, or put the text in '...'",
+    "Unterminated string": "a text that does not end",
+}
+"""What the parser says first, and what is passed on: nothing that could be of a value."""
 
 
 class Tree:
@@ -141,11 +158,22 @@ def _toml(data: bytes) -> dict[str, Any]:
     except tomllib.TOMLDecodeError as error:
         position = _POSITION.search(str(error))
         where = "" if position is None else f", at {position.group(1)}"
-        raise Refused(f"what is not TOML{where}") from None
+        raise Refused(f"what is not TOML{where}{_why(str(error))}") from None
     except UnicodeDecodeError as error:
         raise Refused(f"what is not UTF-8, at byte {error.start}") from None
     except (RecursionError, ValueError):
         raise Refused("numbers or nesting that no setting needs") from None
+
+
+def _why(message: str) -> str:
+    """The parser's reason, with a table's name but without any value; "" if it is another."""
+    twice = _TWICE.match(message)
+    if twice is not None:
+        with suppress(ValueError, SyntaxError):
+            table = shown_path(ast.literal_eval(twice.group(1)))
+            return f" (the table {table} is there twice: replace the first one)"
+    found = (why for start, why in _REASONS.items() if message.startswith(start))
+    return "".join(f" ({why})" for why in found)
 
 
 def environment_value(text: str) -> object:

@@ -53,8 +53,20 @@ def test_a_file_that_mead_config_names_and_that_is_not_there_is_a_fault(faults: 
 @pytest.mark.parametrize(
     ("text", "what"),
     [
-        ("[deck\n", "what is not TOML, at line 1, column 6"),
-        ("[deck]\nqueue_limit = \n", "what is not TOML, at line 2, column 15"),
+        (
+            "[deck\n",
+            "what is not TOML, at line 1, column 6 (no ] at the end of a table's name)",
+        ),
+        (
+            "[deck]\nqueue_limit = \n",
+            "what is not TOML, at line 2, column 15"
+            " (a value that is none; a text needs quotation marks)",
+        ),
+        (
+            "[router.slots.local]\nmodel = 'a'\n[deck]\n[router.slots.local]\n",
+            "what is not TOML, at line 4, column 20"
+            " (the table router.slots.local is there twice: replace the first one)",
+        ),
         ("x = " + "[" * 100_000, "numbers or nesting that no setting needs"),
         ("x = " + "9" * 10_000, "numbers or nesting that no setting needs"),
     ],
@@ -63,6 +75,29 @@ def test_a_file_that_is_not_toml_is_one_line_with_the_position(
     faults: Faults, text: str, what: str
 ) -> None:
     assert faults(text) == (f"mead.toml: found {what}; allowed: a readable TOML file",)
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "token = {secret}",
+        "token = '{secret}",
+        "token = '{secret}' '{secret}'",
+        'token = "{secret}\\q"',
+        "token = ['{secret}'",
+        "token = '{secret}'\ntoken = '{secret}'",
+        "token = {{ a = '{secret}', a = '{secret}' }}",
+        "{secret}",
+        "token '{secret}'",
+        "[deck]\ntoken = '{secret}'",
+    ],
+)
+def test_the_reason_never_shows_a_value(faults: Faults, line: str) -> None:
+    secret = "s-e-c-r-e-t-0123456789"
+    (told,) = faults("[deck]\n" + line.format(secret=secret))
+    assert "not TOML" in told
+    assert told.endswith("); allowed: a readable TOML file")
+    assert "0123" not in told
 
 
 def test_a_file_that_is_not_utf_8_is_one_line_with_the_position(tmp_path: Path) -> None:
