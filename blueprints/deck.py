@@ -18,8 +18,8 @@ from flask import Blueprint, Flask, Response, g, request
 
 from blueprints.bodies import read_object
 from blueprints.deck_page import page_blueprint
-from blueprints.deck_sessions import DeckRuntime, add_session_routes
-from blueprints.errors import STATUS_OF_CODE, error_response
+from blueprints.deck_sessions import BODY_BYTES, DeckRuntime, add_session_routes
+from blueprints.errors import STATUS_OF_CODE, error_response, too_many_requests
 from blueprints.guards import Access, Guards, access
 from blueprints.query import json_response, whole_number
 from blueprints.sockets import add_sockets, socket_route
@@ -35,8 +35,6 @@ log = logging.getLogger(__name__)
 
 SUBPROTOCOLS: Final = (SUBPROTOCOL,)
 TICKET_PREFIX: Final = "ticket."
-BODY_BYTES: Final = 65_536
-"""Far above a title, a code or an id."""
 RETRY_S: Final = 2
 """When to ask again for what is not to be had just now."""
 RECENT_TURNS: Final = 20
@@ -134,9 +132,7 @@ def _add_login(blueprint: Blueprint, runtime: DeckRuntime, guards: Guards) -> No
             return json_response(found._asdict())
         if guards.wrong.count(guards.sender().address):
             return _unauthorized("that code was used already or is too old; ask for another")
-        response = error_response(429, "too_many_requests")
-        response.headers["Retry-After"] = str(round(WINDOW_S))
-        return response
+        return too_many_requests(WINDOW_S)
 
 
 # -- beside it -------------------------------------------------------------------------------------

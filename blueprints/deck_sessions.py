@@ -1,23 +1,24 @@
 """The conversations as the deck's page lists, names, reads and removes them.  Source: SPEC 8."""
 
 from collections.abc import Sequence
-from typing import Any, Final, Literal, Protocol, cast
+from typing import Any, Final, Protocol, cast
 
 from flask import Blueprint, Response, request
 
 from blueprints.bodies import read_object
+from blueprints.errors import empty_response
 from blueprints.guards import Access, access
 from blueprints.query import json_response, whole_number
 from mead.deck.deck import Deck
 from mead.errors import InvalidInput
+from mead.export import ExportFormat
 from mead.protocols import SessionAPI
 from mead.turn import Turn
 
 BODY_BYTES: Final = 65_536
+"""Of every body that the deck's routes read: far above a title, a code or an id."""
 TURNS: Final = 50
 MOST_TURNS: Final = 100
-
-ExportFormat = Literal["jsonl", "markdown"]
 
 _EXPORTS: Final = {
     "jsonl": ("jsonl", "application/x-ndjson"),
@@ -59,14 +60,14 @@ def _add_list(blueprint: Blueprint, runtime: DeckRuntime) -> None:
     def delete(session_id: str) -> Response:
         """Remove it for good; its devices are closed with 4404."""
         runtime.delete_session(session_id)
-        return _done()
+        return empty_response(204, {})
 
     @blueprint.post("/deck/sessions/<session_id>/stop")
     @access(Access.DECK)
     def stop(session_id: str) -> Response:
         """Stop it; its devices are closed with 4409, and a ticket resumes it."""
         runtime.stop_session(session_id)
-        return _done()
+        return empty_response(204, {})
 
 
 def _add_reading(blueprint: Blueprint, runtime: DeckRuntime) -> None:
@@ -103,9 +104,3 @@ def _page(turns: Sequence[Turn], limit: int, before: str | None) -> dict[str, An
         "total": len(turns),
         "next_before": ids[start] if start > 0 else None,
     }
-
-
-def _done() -> Response:
-    response = Response(status=204)
-    response.headers.remove("Content-Type")
-    return response

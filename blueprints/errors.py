@@ -60,6 +60,13 @@ def error_response(status: int, code: str, message: str | None = None) -> Respon
     return response
 
 
+def too_many_requests(wait_s: float) -> Response:
+    """The answer to somebody who guesses."""
+    response = error_response(429, "too_many_requests")
+    response.headers["Retry-After"] = str(round(wait_s))
+    return response
+
+
 def empty_response(status: int, headers: Mapping[str, str]) -> Response:
     """An answer without a body, and without the type of one."""
     response = Response(status=status, headers=dict(headers))

@@ -13,7 +13,7 @@ from flask import Flask, Response, current_app, g, request
 from werkzeug.exceptions import Forbidden, MethodNotAllowed, NotFound, SecurityError
 from werkzeug.routing.exceptions import WebsocketMismatch
 
-from blueprints.errors import empty_response, error_response
+from blueprints.errors import empty_response, error_response, too_many_requests
 from blueprints.origins import Origins, Sender
 from blueprints.tokens import WINDOW_S, Matcher, WrongTokens, bearer, matches_any
 from mead.config import Settings
@@ -135,9 +135,7 @@ class Guards:
             if matches_any(token, self._matchers_of(level)):
                 return None
             if not self.wrong.count(self.sender().address):
-                response = error_response(429, "too_many_requests")
-                response.headers["Retry-After"] = str(round(WINDOW_S))
-                return response
+                return too_many_requests(WINDOW_S)
         return empty_response(401, {"WWW-Authenticate": "Bearer"})
 
     def _matchers_of(self, level: Access) -> list[Matcher]:

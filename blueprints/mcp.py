@@ -11,9 +11,9 @@ from typing import Any, Final, cast
 from flask import Blueprint, Flask, Response, request
 from werkzeug.exceptions import UnsupportedMediaType
 
-from blueprints.bodies import BODY_DEADLINE_MS, DEADLINE_KEY, read_body
+from blueprints.bodies import BODY_DEADLINE_MS, DEADLINE_KEY, JSON_TYPE, read_body
 from blueprints.guards import Access, access
-from blueprints.mcp_plain import JSON_TYPE, Answer, PlainRequests, json_answer
+from blueprints.mcp_plain import Answer, PlainRequests, json_answer
 from mead.actors.tasks import TaskSupervisor
 from mead.config import Settings
 from mead.mcp.server.dispatcher import Dispatcher, WatchedCall

@@ -11,7 +11,7 @@ from functools import lru_cache
 from http import HTTPStatus
 from typing import TYPE_CHECKING, Any, Final
 
-from blueprints.bodies import BODY_LIMIT_BYTES
+from blueprints.bodies import BODY_LIMIT_BYTES, JSON_TYPE
 from blueprints.origins import Origins
 from blueprints.tokens import bearer
 from mead.actors.green import Timeout, time_limit
@@ -23,8 +23,6 @@ if TYPE_CHECKING:
 Headers = list[tuple[str, str]]
 Answer = tuple[int, Headers, Iterable[bytes]]
 """Status, headers and body."""
-
-JSON_TYPE: Final = "application/json"
 
 _HOSTS_REMEMBERED: Final = 256
 _FORWARDED: Final = ("HTTP_X_FORWARDED_HOST", "HTTP_X_FORWARDED_FOR", "HTTP_X_FORWARDED_PROTO")

@@ -5,12 +5,13 @@ from typing import Any
 import orjson
 from flask import Response, request
 
+from blueprints.bodies import JSON_TYPE
 from mead.errors import InvalidInput
 
 
 def json_response(value: Any) -> Response:
     """A JSON answer."""
-    return Response(orjson.dumps(value), content_type="application/json")
+    return Response(orjson.dumps(value), content_type=JSON_TYPE)
 
 
 def whole_number(name: str, default: int, minimum: int = 0, maximum: int = 100) -> int:
