@@ -46,11 +46,12 @@ def test_turns_run_one_at_a_time_in_arrival_order(mead: Mead, puppet: Puppet) ->
     session_id = start(mead)
     callers = [gevent.spawn(mead.submit_turn, session_id, f"hold {n}") for n in range(5)]
     assert eventually(lambda: puppet.started)
-    gevent.sleep(0)
-    assert puppet.started == ["hold 0"]
     puppet.release.set()
     assert [caller.get(timeout=5) for caller in callers] == [f"hold {n}" for n in range(5)]
     assert puppet.started == [f"hold {n}" for n in range(5)]
+    assert [[turn.status.value for turn in seen] for seen in puppet.histories] == [
+        ["completed"] * n for n in range(5)
+    ]
 
 
 def test_ten_turns_wait_and_the_next_is_busy(mead: Mead, puppet: Puppet) -> None:
