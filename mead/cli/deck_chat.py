@@ -13,6 +13,7 @@ from urllib.parse import urlsplit
 import click
 import requests
 
+from mead.cli.endings import cut_words
 from mead.cli.output import harmless, harmless_line, tell
 from mead.cli.terminal import TerminalInteraction, greet, read_line
 from mead.deck.client import DeckClient
@@ -114,6 +115,7 @@ class DeckChat:
         self._shown: Mapping[str, Callable[[Mapping[str, Any]], None]] = {
             "turn.routed": self._routed,
             "text.delta": self._text,
+            "turn.completed": self._completed,
             "turn.failed": self._failed,
             "tool_call.started": self._call,
             "tool_call.finished": self._call_finished,
@@ -252,6 +254,10 @@ class DeckChat:
 
     def _text(self, payload: Mapping[str, Any]) -> None:
         self._person.text_delta(payload["text"])
+
+    def _completed(self, payload: Mapping[str, Any]) -> None:
+        if words := cut_words(payload["stop_reason"]):
+            tell(f"\n{words}", err=True)
 
     def _failed(self, payload: Mapping[str, Any]) -> None:
         tell(f"\n{payload['reason']}: {payload['message']}", err=True)

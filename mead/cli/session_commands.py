@@ -10,6 +10,7 @@ from typing import Final
 
 import click
 
+from mead.cli.endings import cut_words
 from mead.cli.output import harmless, harmless_line, json_option, print_json, print_table, tell
 from mead.cli.runtime import Runtime, connected
 from mead.cli.session_ids import whole_id
@@ -90,6 +91,7 @@ def show(session: str, as_json: bool) -> None:
         "started_at": iso_ms(turns[0].started_at) if turns else None,
         "last_turn_at": iso_ms(turns[-1].started_at) if turns else None,
         "last_status": turns[-1].status.value if turns else None,
+        "last_stop_reason": turns[-1].facts.stop_reason if turns else None,
         "input_tokens": usage.get("input_tokens", 0),
         "output_tokens": usage.get("output_tokens", 0),
     }
@@ -98,6 +100,8 @@ def show(session: str, as_json: bool) -> None:
     else:
         shown = {**summary, "title": _short(title)}
         print_table(("what", "value"), list(shown.items()))
+        if words := cut_words(turns[-1].facts.stop_reason if turns else None):
+            tell(words)
 
 
 @sessions.command()
@@ -124,6 +128,8 @@ def _print_turn(turn: Turn) -> None:
     tell(f"mead{f' ({where})' if where else ''}: {turn.status.value}", bold=True)
     error = turn.error
     tell(f"{error.code}: {error.message}" if error else turn.output or "")
+    if not error and (words := cut_words(facts.stop_reason)):
+        tell(words)
     click.echo()
 
 

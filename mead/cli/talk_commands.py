@@ -9,6 +9,7 @@ import click
 
 from mead.actors.green import interrupted_here
 from mead.cli.deck_chat import TOKEN_VARIABLE, chat_at, token_for
+from mead.cli.endings import cut_words
 from mead.cli.output import harmless, json_option, print_json, tell
 from mead.cli.runtime import Runtime, connected
 from mead.cli.session_ids import whole_id
@@ -148,3 +149,5 @@ def _finish(receipt: TurnReceipt, person: TerminalInteraction | None) -> None:
     click.echo("" if streamed else harmless(receipt.output))
     for warning in receipt.turn.facts.warnings:
         tell(f"warning: {warning}", err=True)
+    if words := cut_words(receipt.turn.facts.stop_reason):
+        tell(words, err=True)

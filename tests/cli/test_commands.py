@@ -309,3 +309,27 @@ def test_route_obeys_the_default_route(run: Run) -> None:
     shown = run("route", "Explain why the sky is blue").stdout
     assert shown.startswith("local: runtime.default_route")
     assert "cloud: asks for reasoning" in shown
+
+
+def test_an_answer_that_was_cut_is_told_by_ask_chat_history_and_show(
+    run: Run, tree: dict[str, Any]
+) -> None:
+    script = [{"text": "half a word", "stop_reason": "max_tokens"}]
+    tree["router"]["slots"]["local"]["script"] = script
+    told = "[cut: it reached the slot's max_tokens; ask the model to go on, or raise it]\n"
+    asked = run("ask", "Say hello")
+    assert (asked.stdout, told in asked.stderr) == ("half a word\n", True)
+    assert told in run("chat", stdin="Say hello\n").stderr
+    (entry,) = json.loads(run("sessions", "list", "--json").stdout)
+    shown = run("sessions", "history", entry["session_id"]).stdout
+    assert f"half a word\n{told}" in shown
+    assert told in run("sessions", "show", entry["session_id"]).stdout
+    summary = json.loads(run("sessions", "show", entry["session_id"], "--json").stdout)
+    assert summary["last_stop_reason"] == "max_tokens"
+
+
+def test_an_answer_that_ended_by_itself_is_not_called_cut(run: Run) -> None:
+    assert "cut" not in run("chat", stdin="Say hello\n").stderr
+    (entry,) = json.loads(run("sessions", "list", "--json").stdout)
+    for command in ("history", "show"):
+        assert "cut" not in run("sessions", command, entry["session_id"]).stdout
