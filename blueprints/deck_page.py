@@ -28,6 +28,12 @@ def page_blueprint(folder: Path = FOLDER) -> Blueprint:
         """The page's links are relative, as this is, for path prefixes; so it needs the slash."""
         return Response(status=308, headers={"Location": "deck/"})
 
+    @blueprint.get("/")
+    @access(Access.OPEN)
+    def front() -> Response:
+        """Who types the server's name alone means the page; not for good, as a cache would."""
+        return Response(status=302, headers={"Location": "deck/", "Cache-Control": "no-store"})
+
     for path in ("", *page.paths):
         blueprint.add_url_rule(ROOT + path, view_func=files, methods=["GET"])
     return blueprint

@@ -71,8 +71,14 @@ def tools(value: object) -> ToolLevel | None:
 def interaction(value: object) -> Interaction | None:
     """An object with the methods of Interaction, or None."""
     if value is not None and not isinstance(value, Interaction):
-        raise InvalidInteraction
+        raise InvalidInteraction(f"the interaction lacks {_missing(value)} (see Interaction)")
     return value
+
+
+def _missing(value: object) -> str:
+    """The methods that it lacks, by name."""
+    names = (name for name in vars(Interaction) if not name.startswith("_"))
+    return ", ".join(f"{name}()" for name in names if not hasattr(value, name))
 
 
 def on_text(value: object) -> Callable[[str], None] | None:

@@ -9,7 +9,7 @@ from flask.cli import ScriptInfo
 
 from mead.actors.green import interrupt_quietly
 from mead.cli.output import tell
-from mead.errors import ConfigurationError, MeadError
+from mead.errors import ConfigurationError, MeadError, TurnError
 
 CONFIGURATION_EXIT: Final = 2
 FAILURE_EXIT: Final = 1
@@ -31,7 +31,8 @@ class MeadGroup(click.Group):
                 click.echo(fault, err=True)
             sys.exit(CONFIGURATION_EXIT)
         except MeadError as error:
-            tell(f"{error.code}: {error.message}", err=True)
+            code = error.turn_code if isinstance(error, TurnError) else error.code
+            tell(f"{code}: {error.message}", err=True)
             sys.exit(FAILURE_EXIT)
         except BrokenPipeError:
             raise  # click's own affair: `... | head` is no error

@@ -182,6 +182,16 @@ def test_the_address_without_its_slash_leads_to_the_page_behind_any_prefix(deck)
     assert (answer.status_code, answer.headers["Location"]) == (308, "deck/")
 
 
+def test_the_servers_name_alone_leads_to_the_page_behind_any_prefix(deck):
+    answer = deck.client.get("/", headers={"Host": "localhost"})
+    assert (answer.status_code, answer.headers["Location"]) == (302, "deck/")
+    assert answer.data == b""
+    assert deck.client.get("/", headers={"Host": "evil.example"}).status_code == 403
+    evil = {"Host": "localhost", "Origin": "https://evil.example"}
+    assert deck.client.get("/", headers=evil).status_code == 403
+    assert deck.client.post("/", headers={"Host": "localhost"}).status_code == 405
+
+
 @pytest.mark.parametrize("path", ["nothing", "../wsgi.py", "vendor/", "%2e%2e/deck.py", "views"])
 @pytest.mark.parametrize("method", ["GET", "POST", "DELETE"])
 def test_what_is_no_file_of_the_page_is_a_404(deck, method, path):

@@ -171,6 +171,7 @@ def test_a_ticket_is_too_old_after_its_time():
 def test_without_a_deck_token_there_is_no_deck():
     client = create_app(Settings.build({}, environ={})).test_client()
     for path in (
+        "/",
         "/deck",
         "/deck/",
         "/deck/info",

@@ -223,6 +223,20 @@ def test_a_turn_goes_on_when_its_caller_goes_away(mead: Mead, puppet: Puppet) ->
     assert eventually(lambda: statuses(mead, session_id) == ["completed"])
 
 
+def test_an_interaction_that_lacks_a_method_is_told_which(mead: Mead) -> None:
+    class Half:
+        def routed(self, facts: Any) -> None: ...
+        def authorize(self, use: Any, cancel: Any) -> bool: ...
+        def call_finished(self, call_id: str, status: Any, summary: str) -> None: ...
+
+    half: Any = Half()
+    with pytest.raises(errors.InvalidInteraction) as refused:
+        mead.submit_turn(start(mead), "x", interaction=half)
+    assert refused.value.message == (
+        "the interaction lacks text_delta(), choose() (see Interaction)"
+    )
+
+
 @pytest.mark.parametrize(
     ("arguments", "error"),
     [

@@ -79,7 +79,9 @@ SESSION: Final[Shape] = shape({"session_id": TEXT})
 
 SESSIONS: Final[Shape] = shape(
     {
-        "sessions": listed(shape({"session_id": TEXT, "updated_at": TEXT, "running": FLAG})),
+        "sessions": listed(
+            shape({"session_id": TEXT, "updated_at": TEXT, "running": FLAG, "title": MAYBE_TEXT})
+        ),
         "next_cursor": described(MAYBE_TEXT, "Pass it as cursor for older ones; null at the end."),
     }
 )

@@ -42,21 +42,33 @@ _HINT: Final = "A text was cut. The operator has all of it: flask mead sessions 
 def session_page(
     sessions: Sequence[StoredSession], limit: int, cursor: str | None
 ) -> dict[str, Any]:
-    """At most `limit` sessions after the place that `cursor` names, newest first.
+    """At most `limit` sessions, and as many as fit, after the place that `cursor` names.
 
-    Raises ToolFault for a cursor that no earlier page gave.
+    Newest first.  Raises ToolFault for a cursor that no earlier page gave.
     """
     ordered = sorted(sessions, key=_place, reverse=True)
     if cursor is not None:
         place = _read_cursor(cursor)
         ordered = [one for one in ordered if _place(one) < place]
-    page = ordered[:limit]
-    rows = [
-        {"session_id": one.session_id, "updated_at": iso_ms(one.updated_at), "running": one.running}
-        for one in page
-    ]
-    more = len(ordered) > len(page)
-    return {"sessions": rows, "next_cursor": _cursor(page[-1]) if more and page else None}
+    rows: list[dict[str, Any]] = []
+    room = BUDGET_BYTES - _OVERHEAD_BYTES
+    for one in ordered[:limit]:
+        row = _session_row(one)
+        room -= _size(row)
+        if room < 0:  # titles may be long; one alone always fits
+            break
+        rows.append(row)
+    more = len(ordered) > len(rows) > 0
+    return {"sessions": rows, "next_cursor": _cursor(ordered[len(rows) - 1]) if more else None}
+
+
+def _session_row(session: StoredSession) -> dict[str, Any]:
+    return {
+        "session_id": session.session_id,
+        "updated_at": iso_ms(session.updated_at),
+        "running": session.running,
+        "title": session.title,
+    }
 
 
 def _place(session: StoredSession) -> tuple[datetime, str]:

@@ -1,5 +1,6 @@
 """Answers stay small, and what is left out can be asked for."""
 
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
@@ -93,6 +94,22 @@ def test_a_session_that_is_used_meanwhile_does_not_upset_the_pages() -> None:
         one.session_id for one in sessions[3:]
     ]
     assert second["next_cursor"] is None
+
+
+def test_the_titles_are_shown_and_a_page_of_long_ones_stays_small() -> None:
+    named = [replace(session(age), title="\u6f22" * 200) for age in range(200)]
+    shown: list[dict[str, Any]] = []
+    cursor = None
+    while len(shown) < 200:
+        page = session_page(named, 200, cursor)
+        assert page["sessions"]
+        assert sent(page) <= BUDGET_BYTES
+        shown += page["sessions"]
+        cursor = page["next_cursor"]
+    assert cursor is None
+    assert [row["session_id"] for row in shown] == [one.session_id for one in named]
+    assert {row["title"] for row in shown} == {"\u6f22" * 200}
+    assert session_page([session(0)], 1, None)["sessions"][0]["title"] is None
 
 
 @pytest.mark.parametrize(
