@@ -23,6 +23,7 @@ from mead.protocols import (
 from mead.runtime import Runtime
 from mead.sessions.asking import ask
 from mead.sessions.history import Compact, Read
+from mead.sessions.pool import SessionPool
 from mead.sessions.server import Cancel, Submit
 from mead.sessions.supervisor import SessionSupervisor
 from mead.turn import Turn
@@ -193,11 +194,8 @@ class Mead(Runtime):
         Raises SessionNotFound when there was neither a session nor a file, PersistenceError.
         """
         id_ = arguments.session_id(session_id)
-        deck = self._parts.tree.deck
-        if deck is not None:
-            deck.deleting(id_)
         pool = self._pool()
-        if not self._apart(lambda: pool.delete_session(id_)):
+        if not self._apart(lambda: self._delete(pool, id_)):
             raise SessionNotFound
         self._ledger().forget(session_id)
 
@@ -291,6 +289,13 @@ class Mead(Runtime):
         chosen = self._parts.handlers.find(handler)
         default_ms = self.settings.runtime.turn_timeout_ms
         return chosen, arguments.turn_timeout_ms(turn_timeout_ms, default_ms)
+
+    def _delete(self, pool: SessionPool, session_id: str) -> bool:
+        deck = self._parts.tree.deck
+        if deck is None:
+            return pool.delete_session(session_id)
+        with pool.exclusive(session_id), deck.deletion(session_id) as let_go:
+            return pool.delete_session(session_id, let_go)
 
     def _running(self, session_id: str) -> SessionSupervisor | None:
         id_ = arguments.session_id(session_id)

@@ -57,7 +57,9 @@ class Channel(Actor):
         self._last_turn: Timer | None = None
         self._closing: Closing | None = None
         """How the sockets are closed, once it is certain that the channel ends."""
-        self._deleted = False
+        self._is_deleting = False
+        self._letting_go: Reply | None = None
+        """Whoever waits to remove the files."""
         self._recorder: Recorder
 
     @property
@@ -128,9 +130,11 @@ class Channel(Actor):
             case messages.Door():
                 return self._door(message, reply)
             case messages.CancelQueued():
-                return self._turns.take_out(message.turn_id, "by_person")
+                return self._closing is None and self._turns.take_out(message.turn_id, "by_person")
             case messages.Retitle():
                 return self._retitle(message)
+            case messages.LetGo():
+                return self._let_go(reply)
             case _:
                 raise TypeError(f"{self.name} does not take {type(message).__name__}")
 
@@ -162,9 +166,12 @@ class Channel(Actor):
             case messages.IdleEnd():
                 self._idle_end(message.number)
             case messages.MadeElsewhere():
-                self._turns.made_elsewhere(message)
+                if self._closing is None:  # else the next channel finds it in the history
+                    self._turns.made_elsewhere(message)
             case messages.Deleting():
-                self._deleted = True
+                self._is_deleting = True
+            case messages.Deleted():
+                self._deletion_ended(message)
             case messages.SessionEnded():
                 self._session_ended(message.exit)
             case messages.GiveUpWaiting():
@@ -245,13 +252,15 @@ class Channel(Actor):
         return NO_REPLY
 
     def _retitle(self, message: messages.Retitle) -> None:
-        if self._recorder.log.is_full:  # who resumes is told the name in the snapshot
+        if (
+            self._closing is not None or self._recorder.log.is_full
+        ):  # who resumes is told the name in the snapshot
             return
         self._recorder.record([builders.session_titled(message.title, message.device_id)])
 
     def _name(self) -> None:
         """Keep the title that the first prompt gives, for the list of conversations."""
-        if self._deleted:
+        if self._is_deleting:
             return
         titles, title = self._around.titles, self._recorder.state.title
         if title is not None and titles.get(self._session_id) is None:
@@ -269,7 +278,7 @@ class Channel(Actor):
         if self._closing is not None:
             return
         was_stopped = exit_.kind == "normal"
-        self._closing = STOPPED if self._recorder.log.durable and not self._deleted else GONE
+        self._closing = STOPPED if self._recorder.log.durable else GONE
         self._turns.is_closed = True
         if was_stopped:
             self._turns.take_out_all("stopped")
@@ -277,8 +286,28 @@ class Channel(Actor):
         self._finish_if_over()
 
     def _finish_if_over(self) -> None:
-        if self._closing is not None and not self._turns.is_running:
+        if self._closing is None or self._turns.is_running:
+            return
+        if not self._is_deleting:
             self.ref.stop()
+        elif self._letting_go is not None:
+            for feed in self._recorder.feeds:
+                feed.is_ending = True
+            self._recorder.log.close()
+            self.answer(self._letting_go, None)
+            self._letting_go = None
+
+    def _let_go(self, reply: Reply) -> object:
+        self._is_deleting, self._letting_go = True, reply
+        self._finish_if_over()
+        return NO_REPLY
+
+    def _deletion_ended(self, message: messages.Deleted) -> None:
+        """Go on, or tell the devices what has become of the conversation."""
+        self._is_deleting = False
+        if message.is_removed:
+            self._closing = GONE
+        self._finish_if_over()
 
     def _watch_idleness(self) -> None:
         """Start or stop the clock of the idle end."""

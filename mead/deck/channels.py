@@ -1,21 +1,27 @@
 """The channels that run: one for each conversation that a device has open, or had just now."""
 
+import logging
 from collections.abc import Callable
+from contextlib import suppress
 from typing import Final, Protocol
 
 from mead.actors.actor import ActorRef
 from mead.actors.dynamic import DynamicSupervisor, TooManyChildren
-from mead.actors.exits import Child, Exit
+from mead.actors.exits import ActorDied, CallTimeout, Child, Exit, MailboxFull
 from mead.actors.green import Event, sleep_ms
 from mead.deck.channel import Channel
 from mead.deck.event_log import EventLog, Limits
 from mead.deck.file_log import FileEventLog
 from mead.deck.memory_log import MemoryEventLog
-from mead.deck.messages import Begin, Deleting, Drain, SessionEnded
+from mead.deck.messages import Begin, Deleted, Deleting, Drain, LetGo, SessionEnded
 from mead.deck.state import DeckState
 from mead.deck.surroundings import Surroundings
 from mead.errors import SessionNotFound, SessionStopped
 
+log = logging.getLogger(__name__)
+
+LET_GO_MS: Final = 5000
+"""More than a channel gives the running turn of an ended session, and its disk."""
 ENDING_POLL_MS: Final = 2
 """How often it is looked whether an ending channel has let go of its log, which takes some."""
 
@@ -45,6 +51,8 @@ class ChannelPool(DynamicSupervisor[ActorRef]):
         self._channels: dict[str, Channel] = {}
         self._starting: dict[str, Event] = {}
         self._watched: dict[str, Child] = {}
+        self._deleting: set[str] = set()
+        """No channel is started for these."""
         self._is_draining = False
 
     def channel_for(self, session_id: str) -> ActorRef:
@@ -60,7 +68,7 @@ class ChannelPool(DynamicSupervisor[ActorRef]):
                 return found
             if starting is not None:
                 starting.wait()
-            elif found is not None:
+            elif found is not None or session_id in self._deleting:
                 sleep_ms(ENDING_POLL_MS)
             else:
                 return self._start(session_id)
@@ -80,9 +88,32 @@ class ChannelPool(DynamicSupervisor[ActorRef]):
 
     def deleting(self, session_id: str) -> None:
         """The session is about to be stopped for good.  Blocks on: nothing."""
-        channel = self.running(session_id)
-        if channel is not None:
-            channel.cast(Deleting())
+        self._deleting.add(session_id)
+        if (channel := self.running(session_id)) is not None:
+            with suppress(MailboxFull):  # it learns of it when it has to let go
+                channel.cast(Deleting())
+
+    def let_go(self, session_id: str) -> None:
+        """Its session has stopped: return once no channel writes to its files.
+
+        Blocks on: the running turn, disk; at most LET_GO_MS for a channel that runs.
+        """
+        if (starting := self._starting.get(session_id)) is not None:
+            starting.wait(LET_GO_MS / 1000)
+        if (channel := self.running(session_id)) is not None:
+            try:
+                channel.call(LetGo(), LET_GO_MS)
+            except (ActorDied, CallTimeout, MailboxFull) as error:
+                log.info("session %s is deleted: %s", session_id, type(error).__name__)
+
+    def deleted(self, session_id: str, *, is_removed: bool) -> None:
+        """The deletion has ended, with the files or without.  Blocks on: nothing."""
+        self._deleting.discard(session_id)
+        if (channel := self.running(session_id)) is not None:
+            try:
+                channel.cast(Deleted(is_removed))
+            except MailboxFull:  # nothing else would end it
+                channel.kill()
 
     def drain(self) -> None:
         """Start no turn any more and let nobody wait for a person.  Blocks on: nothing."""

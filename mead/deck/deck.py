@@ -9,7 +9,7 @@ subclasses only; `mead.deck.refusals.STATUS` has their HTTP status.  Source: SPE
 """
 
 from collections.abc import Callable, Mapping
-from contextlib import suppress
+from contextlib import AbstractContextManager, suppress
 from itertools import chain
 from typing import Any, Final, cast, get_args
 
@@ -20,6 +20,7 @@ from mead.actors.tasks import TaskSupervisor
 from mead.config.settings import DeckSettings, PolicyLevel
 from mead.deck.channels import ChannelPool, FindSession
 from mead.deck.closing import RESTART
+from mead.deck.deletion import deletion
 from mead.deck.listing import rows
 from mead.deck.logins import Logins
 from mead.deck.messages import CancelQueued, Door, MadeElsewhere, Retitle
@@ -259,16 +260,14 @@ class Deck:
         is_expected = session_id in self._sockets or self._tickets.is_held(session_id)
         return is_expected or channels.is_attached(session_id)
 
-    def deleting(self, session_id: str) -> None:
-        """The conversation is about to be stopped and its files removed.
+    def deletion(self, session_id: str) -> AbstractContextManager[Callable[[], None]]:
+        """The conversation is about to be stopped and its files removed; see `mead.deck.deletion`.
 
         Tickets for it are worthless: one would begin it anew under its id.  Blocks on: tickets.
         """
         with suppress(SessionStopped):
             self._ask_tickets(Void(session_id))
-        if (channels := self._running_channels) is not None:
-            channels.deleting(session_id)
-        self._around.titles.forget(session_id)
+        return deletion(self._running_channels, self._around.titles, session_id)
 
     # -- inside ------------------------------------------------------------------------------------
 

@@ -19,7 +19,7 @@ log = logging.getLogger(__name__)
 class Feed:
     """A socket that has resumed."""
 
-    __slots__ = ("_log", "_reader", "_state", "device", "is_live", "sent", "socket")
+    __slots__ = ("_log", "_reader", "_state", "device", "is_ending", "is_live", "sent", "socket")
 
     def __init__(
         self, socket: FrameSocket, device: str, events: EventLog, state: DeckState, after: int
@@ -30,6 +30,8 @@ class Feed:
         self.sent = after
         """The socket was given every event up to this sequence."""
         self.is_live = after == state.last_sequence
+        self.is_ending = False
+        """Whether the channel is about to close the socket, and its log may be removed."""
         self._log = events
         self._reader = events.reader(after)
         self._state = state
@@ -43,8 +45,9 @@ class Feed:
         except Overtaken:
             self.socket.close(*SLOW)
         except MeadError as error:
-            log.warning("a replay failed: %s", error)
-            self.socket.close(*FAILED)
+            if not self.is_ending:
+                log.warning("a replay failed: %s", error)
+                self.socket.close(*FAILED)
         except Exception as error:
             log.error("a bug in a replay: %s", type(error).__name__)
             self.socket.close(*FAILED)

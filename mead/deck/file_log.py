@@ -152,7 +152,8 @@ class FileEventLog:
         return FileEventReader(self._place, after)
 
     def close(self) -> None:
-        if self._is_sound and self._files.policy.syncs_turns:
+        was_sound, self._is_sound = self._is_sound, False  # a second close says nothing more
+        if was_sound and self._files.policy.syncs_turns:
             with suppress(PersistenceError):  # the next channel then takes it for a crash
                 self._records.append_many((_CLOSED,), sync=True)
         self._files.close(self._records)

@@ -177,5 +177,15 @@ class Deleting(NamedTuple):
     """A cast: the session is about to be stopped and deleted."""
 
 
+class LetGo(NamedTuple):
+    """A call: its files are about to be removed; answered once nothing is written to them."""
+
+
+class Deleted(NamedTuple):
+    """A cast: the deletion has ended."""
+
+    is_removed: bool
+
+
 class Drain(NamedTuple):
     """A cast: the server is about to stop."""

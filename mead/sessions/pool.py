@@ -88,10 +88,14 @@ class SessionPool(DynamicSupervisor[SessionSupervisor]):
         with self.exclusive(session_id):
             return self.stop_child(session_id)
 
-    def delete_session(self, session_id: str) -> bool:
-        """Stop it and remove its files; False when there was neither.  Raises PersistenceError."""
+    def delete_session(self, session_id: str, let_go: Callable[[], None] = lambda: None) -> bool:
+        """Stop it and remove its files; False when there was neither.  Raises PersistenceError.
+
+        `let_go` is called in between, for who else has some of these files open.
+        """
         with self.exclusive(session_id):
             ran = self.stop_child(session_id)
+            let_go()
             return self._store.delete(session_id) or ran
 
     def hold_place(self) -> ExitStack:

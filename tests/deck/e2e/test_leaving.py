@@ -96,6 +96,18 @@ def test_a_deleted_conversation_closes_its_devices_for_good(server, arrive):
     assert not list(store.glob(f"{device.session_id}*"))
 
 
+def test_deleted_in_the_middle_of_an_answer_a_conversation_is_gone_every_time(server, arrive):
+    for _ in range(10):
+        device = arrive(server)
+        device.send("stream 2000 5")
+        while not device.of("text.delta"):
+            device.receive()
+        assert ask(server, "DELETE", f"sessions/{device.session_id}").status_code == 204
+        assert device.hear_out() == (4404, "gone")
+        assert not list((server.directory / "store").glob(f"{device.session_id}*"))
+    assert not server.says("LogFailed")
+
+
 def test_a_new_name_is_told_to_every_device(server, arrive):
     device = arrive(server)
     device.ask("hello")
