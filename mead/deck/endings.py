@@ -97,4 +97,5 @@ def _tokens(turn: Turn | None) -> tuple[int | None, int | None]:
 def _duration_ms(turn: Turn) -> int:
     if turn.finished_at is None:
         return 0
-    return round((turn.finished_at - turn.started_at).total_seconds() * 1000)
+    lasted = (turn.finished_at - turn.started_at).total_seconds()
+    return max(0, round(lasted * 1000))  # the system's clock may have been set back meanwhile

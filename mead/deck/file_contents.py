@@ -3,6 +3,7 @@
 `mead.deck.file_log` has the records.
 """
 
+from datetime import datetime
 from typing import Any
 
 from mead.deck.events import Event
@@ -42,7 +43,9 @@ class Contents:
     def _event(self, record: Any) -> None:
         if self.log_id is None:
             raise ValueError("an event before the head")
-        apply(self.state, Event.decode(record))
+        event = Event.decode(record)
+        _check(event)
+        apply(self.state, event)
         self.events += 1
         self._is_closed = False
 
@@ -55,3 +58,11 @@ class Contents:
             raise ValueError("a second head")
         self.log_id, self._boot = head["log_id"], head["boot"]
         self.state = DeckState.restored(head["kept"], head["first_sequence"])
+
+
+def _check(event: Event) -> None:
+    """What the fold takes unseen and recovery relies on.  Raises TypeError, ValueError."""
+    if datetime.fromisoformat(event.at).tzinfo is None:
+        raise ValueError("a time without its zone")
+    if not isinstance(event.payload.get("text", ""), str):
+        raise TypeError("a text that is none")

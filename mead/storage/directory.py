@@ -93,10 +93,26 @@ def remove_session(disk: Disk, directory: Path, session_id: str) -> bool:
 
     The log goes last: after a crash in between the session is still listed, and can be deleted.
     """
-    names = [e.name for e in disk.listing(directory) if e.name.startswith(f"{session_id}.")]
-    names.sort(key=lambda name: name == f"{session_id}{LOG_SUFFIX}")
-    for name in names:
-        disk.unlink(directory / name)
+    names = _names_of(disk, directory, session_id)
+    missing = [name for name in names if not _unlinked(disk, directory / name)]
+    if missing:  # a draft got its name since the directory was read
+        for name in _names_of(disk, directory, session_id):
+            _unlinked(disk, directory / name)
     if names:
         disk.sync_directory(directory)
     return bool(names)
+
+
+def _names_of(disk: Disk, directory: Path, session_id: str) -> list[str]:
+    names = [e.name for e in disk.listing(directory) if e.name.startswith(f"{session_id}.")]
+    names.sort(key=lambda name: name == f"{session_id}{LOG_SUFFIX}")
+    return names
+
+
+def _unlinked(disk: Disk, path: Path) -> bool:
+    """Remove a file; whether it was there."""
+    try:
+        disk.unlink(path)
+    except FileNotFoundError:
+        return False
+    return True

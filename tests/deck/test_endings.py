@@ -1,5 +1,6 @@
 """Every field of the events that a closed turn comes to."""
 
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 
 from mead.deck.endings import whole
@@ -50,3 +51,8 @@ def test_a_stored_turn_is_told_with_everything_that_is_known_of_it():
         ("metric.updated", {"turn_id": "", "name": "tokens_in", "value": 21}),
         ("metric.updated", {"turn_id": "", "name": "tokens_out", "value": 5}),
     ]
+
+
+def test_a_clock_that_was_set_back_gives_a_turn_no_time_below_nothing():
+    completed = whole(replace(TURN, finished_at=BEGUN - timedelta(hours=1)))[-3]
+    assert completed.payload["duration_ms"] == 0

@@ -73,13 +73,22 @@ def test_damage_before_the_end_sets_the_log_aside(files, tmp_path):
     assert (tmp_path / f"{session_id}.events.corrupt").read_bytes() == damaged
 
 
+AT = "2026-11-30T14:00:00.000Z"
+LEVEL = {"level": "read_only"}
+PROMPT = {"client_message_id": "m", "turn_id": "t", "route": None, "origin": "deck"}
+
+
 @pytest.mark.parametrize(
     "record",
     [
         {"type": "prompt.accepted"},
-        {"type": "no.such", "sequence": 1, "at": "", "payload": {}},
-        {"type": "turn.started", "sequence": 1, "at": "", "payload": {"turn_id": "x"}},
-        {"type": "policy.updated", "sequence": 2, "at": "", "payload": {"level": "x"}},
+        {"type": "no.such", "sequence": 1, "at": AT, "payload": {}},
+        {"type": "turn.started", "sequence": 1, "at": AT, "payload": {"turn_id": "x"}},
+        {"type": "policy.updated", "sequence": 2, "at": AT, "payload": LEVEL},
+        {"type": "policy.updated", "sequence": 1, "at": "", "payload": LEVEL},
+        {"type": "policy.updated", "sequence": 1, "at": AT.rstrip("Z"), "payload": LEVEL},
+        {"type": "prompt.accepted", "sequence": 1, "at": AT, "payload": {**PROMPT, "text": 5}},
+        {"type": "text.delta", "sequence": 1, "at": AT, "payload": {"turn_id": "t", "text": None}},
         {"head": {}},
         {"what": 1},
         7,

@@ -9,6 +9,7 @@ from mead.config.settings import StorageSettings
 from mead.errors import AlreadyRunning, PersistenceError, SessionNotFound
 from mead.ids import new_session_id
 from mead.protocols import SessionStore, TurnAppended, TurnReplaced, TurnsInterrupted
+from mead.storage.disk import RealDisk
 from mead.storage.memory_store import MemoryStore
 from mead.storage.session_store import FileStore
 from mead.turn import TurnStatus
@@ -203,6 +204,25 @@ def test_a_delete_removes_every_file_of_the_session_and_no_other(store, director
     assert store.delete(session_id) is False
     with pytest.raises(SessionNotFound):
         store.load(session_id)
+
+
+def test_a_delete_removes_a_draft_that_gets_its_name_meanwhile(directory) -> None:
+    class Naming(RealDisk):
+        def listing(self, directory):
+            found = super().listing(directory)
+            for entry in found:
+                if entry.name.endswith(".tmp"):
+                    (directory / entry.name).rename(directory / entry.name.removesuffix(".tmp"))
+            return found
+
+    session_id = new_session_id()
+    directory.mkdir()
+    store = FileStore(StorageSettings(directory=directory), disk=Naming())
+    store.create(session_id).close()
+    (directory / f"{session_id}.title.tmp").touch()
+    assert store.delete(session_id) is True
+    assert names(directory) == []
+    store.close()
 
 
 def test_a_delete_finds_what_is_left_without_a_log(store, directory) -> None:
