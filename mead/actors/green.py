@@ -61,6 +61,15 @@ def pause() -> None:
     gevent.sleep(0)
 
 
+def loop_rounds() -> int:
+    """How often the loop has gone round: while it stands still, no socket or timer was looked at.
+
+    It always stands still where the loop does not count (libuv).
+    """
+    loop: Any = gevent.get_hub().loop
+    return getattr(loop, "iteration", 0)
+
+
 def with_pauses(items: Iterable[Value], every: int) -> Iterator[Value]:
     """The items, and a turn for everyone else after each `every` of them."""
     for place, item in enumerate(items, start=1):

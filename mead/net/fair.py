@@ -11,7 +11,7 @@ import io
 import time
 from typing import TYPE_CHECKING, Any, Final, cast
 
-from mead.actors.green import pause
+from mead.actors.green import loop_rounds, pause
 
 if TYPE_CHECKING:
     from _typeshed import WriteableBuffer
@@ -28,13 +28,39 @@ class HeadTooLong(http.client.HTTPException):
     """The server sends more headers, interim answers or trailers than anyone needs."""
 
 
+class Spell:
+    """How long a greenlet has read without a wait; it gives way only where that was long.
+
+    A model's words come some milliseconds apart: to give way at each, after a wait for it, would
+    cost more than to read it.
+    """
+
+    __slots__ = ("_ends", "_rounds")
+
+    def __init__(self) -> None:
+        self._begin(loop_rounds())
+
+    def give_way(self) -> None:
+        """Let others run if they have not for long.  Blocks on: other greenlets."""
+        rounds = loop_rounds()
+        if rounds != self._rounds:
+            self._begin(rounds)
+        elif time.monotonic() > self._ends:
+            pause()
+            self._begin(loop_rounds())
+
+    def _begin(self, rounds: int) -> None:
+        self._rounds = rounds
+        self._ends = time.monotonic() + _TURN_MS / 1000
+
+
 class FairSource(io.RawIOBase):
     """The bytes of a socket, for a BufferedReader."""
 
     def __init__(self, raw: io.RawIOBase) -> None:
         self._raw = raw
         self._left: int | None = None
-        self._turn_ends = time.monotonic() + _TURN_MS / 1000
+        self._spell = Spell()
 
     def limit(self, size: int | None) -> None:
         """From now on no more than `size` bytes can be read; None lifts the limit."""
@@ -46,9 +72,7 @@ class FairSource(io.RawIOBase):
 
     def readinto(self, buffer: "WriteableBuffer", /) -> int | None:
         """See RawIOBase.  Raises HeadTooLong.  Blocks on: network, other greenlets."""
-        if time.monotonic() > self._turn_ends:
-            pause()
-            self._turn_ends = time.monotonic() + _TURN_MS / 1000
+        self._spell.give_way()
         count = self._raw.readinto(buffer)
         if self._left is not None:
             left = self._left = self._left - (count or 0)

@@ -2,7 +2,6 @@
 
 import http.client
 import re
-import time
 from collections.abc import Generator, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from typing import Final, Protocol, cast
@@ -10,9 +9,9 @@ from typing import Final, Protocol, cast
 import requests
 from urllib3.exceptions import HTTPError, ReadTimeoutError
 
-from mead.actors.green import Timeout, pause, time_limit
+from mead.actors.green import Timeout, time_limit
 from mead.net.causes import causes_of
-from mead.net.fair import HeadTooLong
+from mead.net.fair import HeadTooLong, Spell
 from mead.providers.errors import ProviderFault, retry_after_ms
 
 READ_BYTES: Final = 16384
@@ -25,8 +24,6 @@ _ERROR_BODY_MS: Final = 5000
 _DRAIN_MS: Final = 50
 """How long to wait for the end of a body after its end marker, so that the connection can serve
 the next call of a tool loop (a new one costs a TLS handshake)."""
-_TURN_MS: Final = 5
-"""A reader whose socket always has data lets others run this often."""
 _REQUEST_ID: Final = re.compile(r"[A-Za-z0-9_-]{1,80}")
 
 
@@ -88,12 +85,10 @@ class Answer:
             raise ProviderFault(
                 "bad_response", "the answer is compressed, which was not asked for; check proxies"
             )
-        turn_ends = time.monotonic() + _TURN_MS / 1000
+        spell = Spell()
         while data := self._read():
             yield data
-            if time.monotonic() > turn_ends:
-                pause()
-                turn_ends = time.monotonic() + _TURN_MS / 1000
+            spell.give_way()
         self.ended = True
 
     def _read(self) -> bytes | None:

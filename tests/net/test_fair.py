@@ -49,6 +49,25 @@ def test_a_reader_whose_bytes_are_always_there_lets_others_run():
     assert turns >= 10
 
 
+class Waits(io.RawIOBase):
+    """Bytes that come one by one, each later than a reader may go on without giving way."""
+
+    def readable(self):
+        return True
+
+    def readinto(self, buffer):
+        gevent.sleep(0.006)
+        buffer[:1] = b"x"
+        return 1
+
+
+def test_a_reader_that_waits_for_its_bytes_does_not_give_way_besides(monkeypatch):
+    pauses = []
+    monkeypatch.setattr("mead.net.fair.pause", lambda: pauses.append(1))
+    assert len(io.BufferedReader(FairSource(Waits())).read(20)) == 20
+    assert not pauses
+
+
 def test_a_deadline_ends_a_read_that_never_waits():
     source = io.BufferedReader(FairSource(Ready()))
     with gevent.Timeout(0.02, False):
