@@ -252,9 +252,8 @@ class Channel(Actor):
         return NO_REPLY
 
     def _retitle(self, message: messages.Retitle) -> None:
-        if (
-            self._closing is not None or self._recorder.log.is_full
-        ):  # who resumes is told the name in the snapshot
+        # Who comes later is told the name in the snapshot.
+        if self._closing is not None or self._recorder.log.is_full:
             return
         self._recorder.record([builders.session_titled(message.title, message.device_id)])
 
