@@ -150,7 +150,15 @@ def resume(session: str) -> None:
 def stop(session: str) -> None:
     """Stop a conversation; it stays stored."""
     with _connected_to(session) as (runtime, session_id):
-        runtime.stop_session(session_id)
+        try:
+            runtime.stop_session(session_id)
+        except SessionNotFound:
+            if all(entry.session_id != session_id for entry in runtime.list_sessions()):
+                raise
+            raise SessionNotFound(
+                "it does not run: it is stored, and stopped; `flask mead sessions resume` starts it"
+                " again, `flask mead sessions delete` removes it"
+            ) from None
 
 
 @sessions.command()

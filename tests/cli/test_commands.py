@@ -121,6 +121,12 @@ def test_a_conversation_is_stopped_resumed_compacted_exported_and_deleted(
     served.submit_turn(session_id, "question")
     assert run("sessions", "stop", session_id).exit_code == 0
     assert "stopped" in run("sessions", "list").stdout
+    again = run("sessions", "stop", session_id)
+    assert again.exit_code == 1
+    assert again.stderr.startswith("not_found: it does not run: it is stored, and stopped;")
+    unknown = run("sessions", "stop", "00000000-0000-4000-8000-000000000000")
+    assert unknown.exit_code == 1
+    assert "stored" not in unknown.stderr
     assert run("sessions", "resume", session_id).stdout.strip() == session_id
     assert "running" in run("sessions", "list").stdout
     sizes = json.loads(run("sessions", "compact", session_id, "--json").stdout)
