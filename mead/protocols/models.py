@@ -39,6 +39,8 @@ class ModelReply:
     tool_requests: tuple[ToolRequest, ...] = ()
     usage: Usage | None = None
     warnings: tuple[str, ...] = ()
+    host: str | None = None
+    """Where it was asked for, from a provider whose `host` changes."""
     echo: Any = None
     """The answer as the provider wants it back inside a tool loop (thinking included); opaque."""
 
@@ -98,6 +100,15 @@ class Provider(Protocol):
 
     def complete(self, request: ModelRequest) -> ModelReply:
         """Answer a request without tools."""
+        ...
+
+
+@runtime_checkable
+class StartedProvider(Provider, Protocol):
+    """A provider whose server may not be up yet, so that its `host` is not known."""
+
+    def wait_ready(self) -> None:
+        """Return once `host` is known.  Raises TurnFailed.  Blocks on: the server's start."""
         ...
 
 

@@ -49,7 +49,7 @@ class EmbeddedProvider:
     def host(self) -> str | None:
         """The child's address and port; None while it is not ready."""
         address = self.endpoint.address
-        return None if address is None else urlsplit(address.url).netloc
+        return None if address is None else _host(address)
 
     def start_server(
         self, *, health_check: HealthCheck = _HEALTH_CHECK, show_slots: bool = False
@@ -72,6 +72,10 @@ class EmbeddedProvider:
         asked, self._asked = self._asked, None
         if asked is not None:
             asked[1].close()
+
+    def wait_ready(self) -> None:
+        """See StartedProvider; within `receive_timeout_ms`."""
+        self.endpoint.wait(self._options.receive_timeout_ms)
 
     def complete(self, request: ModelRequest) -> ModelReply:
         """Raises TurnFailed.  Blocks on: the child's start, a free place, network."""
@@ -110,7 +114,8 @@ class EmbeddedProvider:
         if request.tools and not address.tools:
             raise ProviderFault("tools_unsupported", details=Details(model=self.model))
         with self._place():
-            return self._provider(address).converse_stream(request, show)
+            reply = self._provider(address).converse_stream(request, show)
+        return replace(reply, host=_host(address))
 
     @contextmanager
     def _place(self) -> Generator[None]:
@@ -136,3 +141,7 @@ class EmbeddedProvider:
             )
             self._asked = (address, OpenAiProvider(options))
         return self._asked[1]
+
+
+def _host(address: Address) -> str:
+    return urlsplit(address.url).netloc

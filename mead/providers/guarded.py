@@ -8,7 +8,14 @@ from collections.abc import Callable
 from typing import ParamSpec, cast
 
 from mead.errors import TurnFailed
-from mead.protocols import ModelReply, ModelRequest, Provider, StreamingProvider, ToolProvider
+from mead.protocols import (
+    ModelReply,
+    ModelRequest,
+    Provider,
+    StartedProvider,
+    StreamingProvider,
+    ToolProvider,
+)
 from mead.providers.locality import NOT_LOCAL, BootCheck, LocalGuard
 
 Given = ParamSpec("Given")
@@ -33,6 +40,8 @@ class GuardedProvider:
         self._allow_remote = allow_remote
         if hasattr(provider, "converse"):
             self.converse = self._guarded(cast(ToolProvider, provider).converse)
+        if hasattr(provider, "wait_ready"):
+            self.wait_ready = cast(StartedProvider, provider).wait_ready
         if hasattr(provider, "converse_stream"):
             self.converse_stream = self._guarded(cast(StreamingProvider, provider).converse_stream)
 

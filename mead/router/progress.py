@@ -32,6 +32,11 @@ class Progress:
         self.facts = facts
         report(facts)
 
+    def goes_to(self, host: str | None) -> None:
+        """It is known now where the model calls go."""
+        self.facts = replace(self.facts, host=host)
+        self._report(self.facts)
+
     def count(self, reply: ModelReply, host: str | None) -> None:
         """Add what one model call came to; `host` is where it went."""
         warnings = (*self.facts.warnings, *reply.warnings)

@@ -17,6 +17,7 @@ from mead.protocols import (
     ModelReply,
     ModelRequest,
     Provider,
+    StartedProvider,
     StreamingProvider,
     ToolHub,
     ToolProvider,
@@ -44,16 +45,19 @@ class _Slot:
     provider: Provider
     converse: Callable[[ModelRequest], ModelReply] | None
     stream: Callable[[ModelRequest, Callable[[str], None]], ModelReply] | None
+    wait_ready: Callable[[], None] | None
 
     @classmethod
     def of(cls, provider: Provider) -> Self:
         """The slot that `provider` fills."""
         talks = hasattr(provider, "converse")
         streams = hasattr(provider, "converse_stream")
+        starts = hasattr(provider, "wait_ready")
         return cls(
             provider,
             cast(ToolProvider, provider).converse if talks else None,
             cast(StreamingProvider, provider).converse_stream if streams else None,
+            cast(StartedProvider, provider).wait_ready if starts else None,
         )
 
 
@@ -98,8 +102,7 @@ class Router:
         )
         progress = Progress(context.report, facts)
         try:
-            if context.interaction is not None:
-                context.interaction.routed(facts)
+            _tell_route(slot, context, progress)
             if slot is None:
                 raise TurnFailed(
                     _UNAVAILABLE[route], f"no model fills the slot {route} (router.slots.{route})"
@@ -144,7 +147,7 @@ class Router:
                 reply = slot.converse(request)
             else:
                 reply = slot.provider.complete(request)
-            progress.count(reply, slot.provider.host)
+            progress.count(reply, reply.host or slot.provider.host)
             transcript.end_call(reply.text)
             return reply
 
@@ -154,6 +157,24 @@ class Router:
         else:
             call_model(request)
         return transcript.text
+
+
+def _tell_route(slot: _Slot | None, context: TurnContext, progress: Progress) -> None:
+    """Tell the person where the turn goes, once that is known.
+
+    Raises TurnFailed when the model's server does not come up; the person is told first.
+    """
+    failed = None
+    if slot is not None and slot.wait_ready is not None:
+        try:
+            slot.wait_ready()
+            progress.goes_to(slot.provider.host)
+        except TurnFailed as error:
+            failed = error
+    if context.interaction is not None:
+        context.interaction.routed(progress.facts)
+    if failed is not None:
+        raise failed
 
 
 def replayable(history: Sequence[Turn]) -> tuple[Exchange, ...]:
