@@ -22,12 +22,12 @@ from pathlib import Path
 
 import psutil
 
+from tests.helpers.with_us import WITH_US
+
 ROOT = Path(__file__).parents[1]
 BOOT_S = 60.0
 END_S = 30.0
 POLL_S = 0.01
-WITH_US = ("setpriv", "--pdeathsig", "TERM", "--")
-"""A benchmark that is killed leaves no server behind, though each has a session of its own."""
 MIB = 1024 * 1024
 
 

@@ -23,6 +23,7 @@ import requests
 from tests.docs.blocks import ROOT, Block
 from tests.helpers.server import DECK_TOKEN, MCP_TOKEN, free_port
 from tests.helpers.waiting import eventually
+from tests.helpers.with_us import WITH_US
 
 BOUND_S: Final = 60
 READY: Final = "[INFO] Mead is ready"  # `make run` itself speaks of that line, too
@@ -189,7 +190,7 @@ class Sandbox:
         """Run a script whose last command is a server, and wait until that takes requests."""
         with self.output.open("wb") as output:
             self.server = subprocess.Popen(
-                ["bash", "-euo", "pipefail", "-c", text],
+                [*WITH_US, "bash", "-euo", "pipefail", "-c", text],
                 cwd=self.directory,
                 env={**self.environment, **environment},
                 stdin=subprocess.DEVNULL,

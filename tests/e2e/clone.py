@@ -18,6 +18,7 @@ import requests
 
 from tests.helpers.server import free_port
 from tests.helpers.waiting import eventually
+from tests.helpers.with_us import WITH_US
 
 ROOT: Final = Path(__file__).parents[2]
 VENV: Final = Path(sys.prefix)
@@ -47,7 +48,7 @@ class Clone:
     def make_run(self) -> None:
         with self.output.open("wb") as output:
             self.server = subprocess.Popen(
-                ["make", "run"],
+                [*WITH_US, "make", "run"],
                 cwd=self.directory,
                 env=self.environment,
                 stdout=output,

@@ -15,6 +15,7 @@ import psutil
 import requests
 
 from tests.helpers.waiting import eventually
+from tests.helpers.with_us import WITH_US
 
 ROOT: Final = Path(__file__).parents[2]
 MCP_TOKEN: Final = "mcp-token-for-tests-0123456789abcdef"
@@ -52,7 +53,7 @@ class Server:
     def start(self, *arguments: str, **environ: str) -> "Server":
         """Start it; does not wait for anything."""
         self.process = subprocess.Popen(
-            [sys.executable, "-m", "gunicorn", *arguments, self.app],
+            [*WITH_US, sys.executable, "-m", "gunicorn", *arguments, self.app],
             cwd=ROOT,
             env={
                 "PATH": os.environ["PATH"],

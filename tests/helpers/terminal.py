@@ -10,6 +10,8 @@ import time
 from pathlib import Path
 from typing import Final
 
+from tests.helpers.with_us import WITH_US
+
 ROOT: Final = Path(__file__).parents[2]
 BOUND_S: Final = 20.0
 
@@ -28,7 +30,7 @@ class Terminal:
             **environ,
         }
         self.process = subprocess.Popen(
-            [sys.executable, "-m", "flask", "mead", *arguments],
+            [*WITH_US, sys.executable, "-m", "flask", "mead", *arguments],
             cwd=directory,
             env=environment,
             stdin=inside,
