@@ -41,6 +41,10 @@ LENGTH = re.compile(rb"(?i)content-length: *(\d+)")
 PROMPT = "Translate to French: good morning"
 
 
+class Closed(Exception):
+    """The connection ended where an answer was to begin."""
+
+
 class Lane:
     """One connection and the turn under way on it."""
 
@@ -56,14 +60,17 @@ class Lane:
         self.socket.sendall(self.request())
 
     def receive(self) -> bool:
-        """Whether the turn has ended.  Raises ConnectionError."""
+        """Whether the turn has ended.  Raises ConnectionError, Closed before an answer began."""
         data = self.socket.recv(BUFFER)
         if not data:
-            raise ConnectionError("the server closed")
+            raise ConnectionError("the server closed") if self.received else Closed
         self.received += data
         if not self.first and self.mark in self.received:
             self.first = time.perf_counter()
         return self.has_ended()
+
+    def renew(self) -> None:
+        raise ConnectionError("the server closed")
 
     def request(self) -> bytes:
         raise NotImplementedError
@@ -79,9 +86,8 @@ class HttpLane(Lane):
     """A keep-alive connection."""
 
     def __init__(self, plan: dict) -> None:
-        connection = socket.create_connection(("127.0.0.1", plan["port"]), timeout=60)
-        connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
-        super().__init__(connection, plan.get("mark", FIRST))
+        self._port = plan["port"]
+        super().__init__(self._connected(), plan.get("mark", FIRST))
         path, body = plan["path"], json.dumps(plan["body"])
         if "open" in plan:
             session_id = opened(plan)
@@ -95,6 +101,17 @@ class HttpLane(Lane):
             f"Content-Length: {len(body)}",
         ]
         self._request = ("\r\n".join(head) + "\r\n\r\n" + body).encode()
+
+    def _connected(self) -> socket.socket:
+        connection = socket.create_connection(("127.0.0.1", self._port), timeout=60)
+        connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+        return connection
+
+    def renew(self) -> None:
+        """Ask again on a new connection: a server may close one between two requests."""
+        self.socket.close()
+        self.socket = self._connected()
+        self.begin()
 
     def request(self) -> bytes:
         return self._request
@@ -182,7 +199,13 @@ def exchange(
             raise TimeoutError(f"{len(turns)} turns in {seconds + PATIENCE_S} s")
         for key, _ in selector.select(1):
             lane: Lane = key.data
-            if not lane.receive():
+            try:
+                if not lane.receive():
+                    continue
+            except Closed:
+                selector.unregister(lane.socket)
+                lane.renew()
+                selector.register(lane.socket, selectors.EVENT_READ, lane)
                 continue
             now = time.perf_counter()
             turns.append(Turn(lane.first - lane.began, now - lane.began, lane.is_good()))
