@@ -88,6 +88,8 @@ def main(given: Options | None = None, size: Size = Size()) -> None:
 
 
 WAYS = ("asgi", "gevent")
+PATIENCE_S = 20
+"""For the next byte."""
 
 
 def compare(burst: Sent, paced: Sent, room: Sent, room_paced: Sent, size: Size) -> None:
@@ -206,8 +208,14 @@ def emitted(
         for client in clients:
             selector.register(client, selectors.EVENT_READ)
         while left > 0:
-            for key, _ in selector.select(10):
-                left -= len(key.fileobj.recv(BUFFER))
+            ready = selector.select(PATIENCE_S)
+            for key, _ in ready:
+                data = key.fileobj.recv(BUFFER)
+                if not data:
+                    raise ConnectionError("the server closed a client's connection")
+                left -= len(data)
+            if not ready:
+                raise TimeoutError(f"nothing came for {PATIENCE_S} s")
     report = sent(server, events * len(clients), cpu_s, began, total)
     while asked.recv(BUFFER):
         pass

@@ -41,7 +41,16 @@ def asgi(port: int) -> None:
         await send({"type": "http.response.body", "body": b""})
 
     app = socketio.ASGIApp(server, other)
-    uvicorn.run(app, host="127.0.0.1", port=port, log_level="critical", access_log=False)
+    # Its own pings are left out, too: the clients answer none.
+    uvicorn.run(
+        app,
+        host="127.0.0.1",
+        port=port,
+        log_level="critical",
+        access_log=False,
+        ws_ping_interval=None,
+        ws_ping_timeout=None,
+    )
 
 
 def gevent(port: int) -> None:
