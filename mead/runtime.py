@@ -107,9 +107,11 @@ class Runtime:
 
     def status(self) -> dict[str, Any]:
         """Whether it takes turns, and how much it holds: numbers only, for health and metrics."""
-        pool = self._parts.tree.sessions if self._started else None
+        tree = self._parts.tree
+        pool, deck = (tree.sessions, tree.deck) if self._started else (None, None)
         return {
             "ready": pool is not None and self._parts.keeps,
+            "leaving": deck is not None and deck.is_draining,
             "sessions": 0 if pool is None else len(pool),
             "turns": self._parts.tree.running_turns if self._started else 0,
         }

@@ -15,7 +15,9 @@ import click
 
 from mead.cli import links
 from mead.config import Settings, load_settings
+from mead.control.client import ControlClient
 from mead.errors import ConfigurationError, MeadError
+from mead.storage import lock
 
 CONFIGURATION_EXIT: Final = 2
 PORT_EXIT: Final = 1
@@ -174,8 +176,24 @@ def port_in_use(settings: Settings) -> str | None:
     return None
 
 
+def storage_in_use(settings: Settings) -> str | None:
+    """What to do if a process that stays has the storage directory; None if none does.
+
+    One that leaves is no hindrance: the server waits for it.  Blocks on: that process, bounded.
+    """
+    directory = settings.storage.directory
+    client = None if directory is None else ControlClient.find(directory)
+    if directory is None or client is None:
+        return None
+    try:
+        is_leaving = client.status()["leaving"]
+        return None if is_leaving else str(lock.locked(directory, lock.holder(directory)))
+    except MeadError:  # it has left meanwhile
+        return None
+
+
 def main() -> None:
-    """Prepare this directory; end with 2 when its settings are not usable."""
+    """Prepare this directory, or end with a line that says why no server can be started in it."""
     here = Path.cwd()
     if "MEAD_CONFIG" not in os.environ:
         prepare(here, os.environ)
@@ -185,10 +203,10 @@ def main() -> None:
         for fault in error.faults:
             click.echo(fault, err=True)
         sys.exit(CONFIGURATION_EXIT)
-    trouble = port_in_use(settings)
-    if trouble is not None:
-        click.echo(trouble, err=True)
-        sys.exit(PORT_EXIT)
+    for find, status in ((storage_in_use, os.EX_TEMPFAIL), (port_in_use, PORT_EXIT)):
+        if (trouble := find(settings)) is not None:
+            click.echo(trouble, err=True)
+            sys.exit(status)
     click.echo(hints(settings))
 
 

@@ -220,6 +220,11 @@ class Deck:
             _ask(channel, Retitle(name, device_id))
         return name
 
+    @property
+    def is_draining(self) -> bool:
+        """Whether the server is leaving."""
+        return self._is_draining
+
     def drain(self) -> None:
         """The server is leaving: no ticket, no new turn, nobody waits for a person any more."""
         self._is_draining = True

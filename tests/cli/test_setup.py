@@ -1,5 +1,6 @@
-"""What `make run` prepares: a first mead.toml, completed later, and a port that is free."""
+"""What `make run` prepares: a first mead.toml, completed later; a port and a storage are free."""
 
+import os
 import socket
 import stat
 import subprocess
@@ -9,7 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from mead.cli.setup import first_file, port_in_use, prepare
+from mead.api import Mead
+from mead.cli.setup import first_file, port_in_use, prepare, storage_in_use
 from mead.config import Settings, load_settings
 
 ROOT = Path(__file__).parents[2]
@@ -80,3 +82,34 @@ def test_a_taken_port_is_said_before_anything_starts(tmp_path: Path) -> None:
     assert done.stderr.count("\n") == 1
     assert "listen" not in done.stdout
     assert port_in_use(Settings.build({"mcp_server": {"port": port}})) is None
+
+
+def test_a_storage_that_is_taken_is_said_at_once_and_no_link_printed(tmp_path: Path) -> None:
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        port = str(probe.getsockname()[1])
+    with Mead({"storage": {"directory": str(tmp_path / "var")}}):
+        done = subprocess.run(
+            [sys.executable, "-m", "mead.cli.setup"],
+            cwd=tmp_path,
+            env={"PYTHONPATH": str(ROOT), "PATH": "", "MEAD_MCP_SERVER__PORT": port},
+            capture_output=True,
+            text=True,
+            timeout=30,
+            check=False,
+        )
+    assert done.returncode == os.EX_TEMPFAIL
+    assert done.stderr.count("\n") == 1
+    assert f"(pid {os.getpid()}); stop that one" in done.stderr
+    assert "code=" not in done.stdout
+    assert "listen" not in done.stdout
+
+
+def test_a_storage_whose_holder_leaves_is_as_good_as_free(tmp_path: Path) -> None:
+    settings = Settings.build({"storage": {"directory": str(tmp_path)}})
+    assert storage_in_use(settings) is None
+    with Mead({"storage": {"directory": str(tmp_path)}}) as mead:
+        assert storage_in_use(settings) is not None
+        mead.deck().drain()
+        assert storage_in_use(settings) is None
+    assert storage_in_use(settings) is None
