@@ -7,6 +7,7 @@ import pytest
 
 from mead import Mead, errors, signals
 from mead.cli.reference import reference
+from mead.protocols import Interaction, TurnContext
 
 ROOT = Path(__file__).parents[2]
 DOCS = ROOT / "docs"
@@ -31,6 +32,15 @@ def test_every_error_is_in_the_docs_with_its_code(cls: type[errors.MeadError]) -
 def test_every_public_call_is_in_the_docs() -> None:
     calls = {name for name in vars(Mead) if not name.startswith("_")}
     assert {name for name in calls if f"`{name}(" not in LIBRARY} == set()
+
+
+@pytest.mark.parametrize("kind", [TurnContext, Interaction], ids=lambda kind: kind.__name__)
+def test_what_a_handler_and_a_person_are_given_is_in_the_docs(kind: type) -> None:
+    """In the first table after its name."""
+    after = LIBRARY.partition(f"`mead.protocols.{kind.__name__}`")[2]
+    table = after.partition("\n\n|")[2].partition("\n\n")[0]
+    names = {name for name in vars(kind) if not name.startswith("_")} - set(dir(tuple))
+    assert {name for name in names if not re.search(rf"`{name}[`(.]", table)} == set()
 
 
 def test_every_signal_is_in_the_docs_with_its_fields() -> None:
