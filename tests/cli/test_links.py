@@ -63,6 +63,8 @@ def test_a_server_on_the_port_of_the_settings_needs_no_more_words(run: Run, tree
     with Mead(tree) as mead:
         mead.listener = Listener("https", "::", 4040)
         assert port_found(run) == "Mead listens on https://[::1]:4040"
+        assert run("deck", "link").stdout.startswith("https://[::1]:4040/deck/#code=")
+        assert "https://[::1]:4040/mcp" in run("mcp", "config").stdout
 
 
 def test_a_process_that_holds_the_directory_and_does_not_listen_leaves_it_to_the_settings(
