@@ -212,9 +212,10 @@ class Deck:
         Raises InvalidInput, SessionNotFound, PersistenceError.  Blocks on: disk.
         """
         name = checked(title)
-        if not self._exists(session_id):
-            raise SessionNotFound
-        self._around.titles.put(session_id, name)
+        with self._places.exclusive(session_id):  # a name may not outlive its conversation
+            if not self._exists(session_id):
+                raise SessionNotFound
+            self._around.titles.put(session_id, name)
         channel = self._running_channel(session_id)
         if channel is not None:
             _ask(channel, Retitle(name, device_id))

@@ -1,6 +1,6 @@
 """Places for conversations that are about to be opened."""
 
-from contextlib import ExitStack
+from contextlib import AbstractContextManager, ExitStack
 from typing import Protocol
 
 
@@ -21,5 +21,12 @@ class SessionPlaces(Protocol):
         `place`: one that was held for it; it is used or given back.  Raises SessionNotFound,
         CorruptHistory, TooManySessions, PersistenceError.
         Blocks on: disk, another start of the same id.
+        """
+        ...
+
+    def exclusive(self, session_id: str) -> AbstractContextManager[None]:
+        """While its block runs, that conversation is neither started, stopped nor deleted.
+
+        Blocks on: who starts, stops or deletes it now.
         """
         ...

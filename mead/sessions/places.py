@@ -1,7 +1,7 @@
 """Opens conversations for the deck, in places that its tickets have held."""
 
 from collections.abc import Callable
-from contextlib import ExitStack
+from contextlib import AbstractContextManager, ExitStack
 
 from mead.errors import SessionNotFound, SessionStopped
 from mead.protocols import TurnHandler
@@ -33,6 +33,9 @@ class Places:
             held.enter_context(pool.exclusive(session_id))
             if pool.get(session_id) is None:
                 self._start(pool, session_id, is_new, place)
+
+    def exclusive(self, session_id: str) -> AbstractContextManager[None]:
+        return self._pool().exclusive(session_id)
 
     def _start(
         self, pool: SessionPool, session_id: str, is_new: bool, place: ExitStack | None

@@ -161,3 +161,16 @@ def test_what_is_deleted_twice_at_once_is_gone_once(answering):
 def _heard_out(device, type_):
     device.hear_out()
     return device.of(type_)
+
+
+def test_a_name_that_comes_beside_the_deletion_does_not_outlive_it(make_mead, tmp_path):
+    mead, session_id = opened(make_mead([{"text": "x"}], tmp_path))
+    pool = mead._parts.tree.sessions
+    with pool.exclusive(session_id):
+        naming = gevent.spawn(mead.deck().set_title, session_id, "a name")
+        gevent.idle()
+        assert pool.delete_session(session_id)
+    with pytest.raises(SessionNotFound):
+        naming.get(timeout=5)
+    assert mead.deck().title(session_id) is None
+    assert not list(tmp_path.glob(f"{session_id}*"))
