@@ -18,15 +18,17 @@ from mead import Mead
 from mead.cli import mead_group
 from mead.config import Settings
 from mead.storage.records import decode_payload
-from tests.docs import test_files, test_proxies, test_shell
+from tests.docs import test_files, test_mcp_sdk, test_proxies, test_shell
 from tests.docs.blocks import BLOCKS, MADE, PAGES, ROOT, Block, written_in
 
 TLS: Final = ROOT / "tests" / "data" / "tls"
 
+PYTHON: Final = [block for block in written_in("python") if block not in test_mcp_sdk.SDK]
+
 RUN_BY: Final = {
     "sh": {block for page in test_shell.TESTED for block in written_in("sh", page)},
     "toml": set(written_in("toml")),
-    "python": set(written_in("python")),
+    "python": {*PYTHON, *test_mcp_sdk.SDK},
     "json": set(written_in("json")),
     "ini": set(test_files.UNITS),
     "dockerfile": set(test_files.DOCKERFILES),
@@ -86,7 +88,7 @@ def test_every_settings_block_loads(block: Block) -> None:
 
 
 @pytest.mark.timeout(150)
-@pytest.mark.parametrize("block", written_in("python"), ids=str)
+@pytest.mark.parametrize("block", PYTHON, ids=str)
 def test_every_python_block_runs(block: Block, tmp_path: Path) -> None:
     """In a patched process; what reads a file is given the log of a conversation."""
     with Mead({"storage": {"directory": str(tmp_path / "var")}}) as mead:
