@@ -78,6 +78,10 @@ class Master:
         concurrency = os.environ.get("WEB_CONCURRENCY", "1")
         if concurrency != "1":
             server.log.info("WEB_CONCURRENCY=%s is not used: Mead runs one worker", concurrency)
+        if self._settings.storage.directory is None:
+            server.log.warning(
+                "storage.directory is not set: nothing is kept, conversations end with this server"
+            )
         asked = bind(self._settings.mcp_server)
         if server.cfg.settings["bind"].get() != [asked]:
             server.log.warning(

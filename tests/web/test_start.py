@@ -20,6 +20,7 @@ def test_a_server_without_settings_boots_and_is_ready(tmp_path):
     with running(Server(tmp_path)) as server:
         assert server.get("/readyz").json() == {"ready": True}
         assert server.get("/healthz").json()["status"] == "ok"
+        assert server.log.count("nothing is kept") == 1
         assert server.stop() == 0
         assert server.says("Mead has stopped")
 
