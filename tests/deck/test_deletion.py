@@ -8,11 +8,13 @@ import gevent
 import pytest
 from gevent.event import Event
 
+from mead.deck.deck import Deck
 from mead.errors import PersistenceError, SessionNotFound
 from mead.storage.disk import RealDisk
 from mead.storage.event_files import EventFiles
 from mead.storage.session_store import FileStore
 from tests.deck.conftest import opened
+from tests.helpers.routing import Person
 from tests.helpers.waiting import eventually
 
 GONE = (4404, "gone")
@@ -88,6 +90,25 @@ def test_who_speaks_while_the_files_go_is_not_heard(answering, removal):
     assert answering.gone() == GONE
     texts = [each["text"] for each in _heard_out(answering, "prompt.accepted")]
     assert texts == ["a long one"]
+
+
+def test_a_turn_that_is_told_while_the_files_go_is_no_failure(
+    make_mead, devices, removal, tmp_path, monkeypatch
+):
+    removing, go = Event(), Event()
+    removal(lambda _: removing.set() or go.wait(5))
+    mead, session_id = opened(make_mead(directory=tmp_path))
+    device = devices.at(mead, session_id).come()
+    with monkeypatch.context() as late:
+        late.setattr(Deck, "made_elsewhere", lambda *_: None)
+        turn = mead.submit(session_id, "apart", interaction=Person()).turn
+    deleting = gevent.spawn(mead.delete_session, session_id)
+    assert removing.wait(5)
+    mead.deck().made_elsewhere(session_id, turn.id, "api")
+    assert not mead.deck().cancel_queued(session_id, turn.id)
+    go.set()
+    deleting.get(timeout=5)
+    assert device.gone() == GONE
 
 
 def test_who_comes_while_the_files_go_finds_nothing(make_mead, removal, devices, tmp_path):
