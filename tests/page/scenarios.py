@@ -65,6 +65,7 @@ LIST: Final = _tool("files__list", path="notes", changed_since="2026-11-30")
 OTHER_LIST: Final = _tool("files__list", path="letters")
 REPORT: Final = "# Report\n\nThree files changed today.\nThe newest decides the wait.\nEnd."
 WRITE: Final = _tool("files__write", path="notes/report.md", text=REPORT)
+WRITE_MORE: Final = _tool("files__write", path="notes/report.md", text=REPORT * 20)
 ASK: Final = _tool(
     "ask_user", prompt="Which notes do you mean?", options=["Today's", "All of them"]
 )
@@ -113,10 +114,13 @@ SCRIPTS: Final[dict[str, list[dict[str, Any]]]] = {
     "read": [{"tool_calls": [LIST]}, _said("Two notes: ", "a and b.")],
     "reads": [{"tool_calls": [LIST, OTHER_LIST]}, _said("Two lists.")],
     "write": [{"chunks": ["I will write it."], "tool_calls": [WRITE]}, _said("Done.")],
+    "writemore": [{"tool_calls": [WRITE_MORE]}, _said("Done.")],
     "both": [{"tool_calls": [LIST, WRITE]}, _said("Both are done.")],
     "sleep": [{"tool_calls": [SLEEP]}, _said("Awake.")],
     "ask": [{"tool_calls": [LIST, ASK]}, _said("Thank you.")],
     "fail": [{"chunks": ["This much had ", "arrived"], "error": "overloaded"}],
+    "cut": [{**_said("This much ", "fitted"), "stop_reason": "max_tokens"}],
+    "odd": [{**_said("This much"), "stop_reason": "pause_9"}],
     "uncounted": [{"chunks": ["Nobody counted this."]}],
 }
 

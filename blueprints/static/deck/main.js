@@ -21,7 +21,11 @@ const tabs = new Tabs(
     list: () => page?.refreshList(),
     draft: ({ sessionId, text }) => page?.otherDraft(sessionId, text),
     prefs: () => reloadPrefs(),
-    wantsToken: ({ id }) => page?.offerToken(id, () => tabs.grant(id)),
+    wantsToken: ({ id }) => {
+      if (!page) return;
+      page.offerToken(id, () => tabs.grant(id));
+      tabs.tell("tokenOffered", { id });
+    },
     tokenSettled: (id) => page?.tokenSettled(id),
   },
   token,
@@ -55,7 +59,7 @@ function showSignIn(fault = null) {
     if (!signInView) return;
     keepToken(given);
     showPage();
-  });
+  }, () => signInView?.offered());
 }
 
 async function enter(what) {

@@ -12,6 +12,7 @@ import { LiveRegion } from "./ui/live.js";
 import { personNeeded } from "./ui/notify.js";
 import { prefs } from "./ui/prefs.js";
 import { ScrollKeeper } from "./ui/scroll.js";
+import { cutText } from "./views/cut.js";
 import { emptyState } from "./views/empty.js";
 import { Requests } from "./views/requests.js";
 import { Shell } from "./views/shell.js";
@@ -59,6 +60,7 @@ export class Page {
       context: this.requests.context,
       getState: () => conversation.state,
       fetchOlder: () => conversation.fetchOlder(),
+      olderFailed: () => shell.tell(t("olderFailed")),
       onPainted: () => this.#painted(),
     });
     this.scroll = new ScrollKeeper(shell.scroller, shell.turns, {
@@ -219,7 +221,7 @@ export class Page {
 
   #head({ type, payload } = {}) {
     if (type === "turn.failed") this.shell.warn(tCode("failed", payload.reason));
-    if (type === "turn.completed") this.live.say(t("answerDone"));
+    if (type === "turn.completed") this.live.say(cutText(this.conversation.state.turns.get(payload.turn_id)) ?? t("answerDone"));
     if (type === "metric.updated") this.panels.usage.refresh();
     if (type === "turn.started") this.scroll.settle();
     this.transcript.paint();

@@ -17,6 +17,7 @@ export class Prompting {
       stop: () => this.stop(),
       changed: (draft) => this.drafts.keep(conversation.sessionId, draft),
       editLast: () => this.#editLast(),
+      say: (text) => live.say(text),
     });
     this.queue = new Queue(
       {

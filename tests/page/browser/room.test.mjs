@@ -153,3 +153,68 @@ test("each shortcut can be turned off by itself, the arrow in an empty prompt, t
   await page.locator("dialog[open]").waitFor();
   await page.context().close();
 });
+
+for (const width of [360, 320]) {
+  for (const [locale, how] of [["en-US", { hasTouch: true, isMobile: true }], ["pt-BR", {}]]) {
+    test(`${width} px with a conversation open: nothing scrolls sideways and the dot is round, ${locale}`, async () => {
+      const page = await openPage(browser, server.address, { viewport: { width, height: 740 }, locale, ...how });
+      await send(page, `hello ${"a long title ".repeat(8)}`);
+      await ended(page);
+      await page.locator(".status[data-kind=live]").waitFor();
+      const seen = await page.evaluate(() => {
+        const dot = document.querySelector(".status .dot").getBoundingClientRect();
+        const word = document.querySelector(".status").lastElementChild.getBoundingClientRect();
+        const { scrollWidth } = document.documentElement;
+        return { round: dot.width === dot.height, gap: innerWidth - word.right, over: scrollWidth - document.documentElement.clientWidth };
+      });
+      assert.ok(seen.round && seen.gap >= 8 && seen.over === 0, JSON.stringify(seen));
+      // Nor with a longer word and the badge beside it.
+      await page.evaluate(() => (document.querySelector(".bar .chip").hidden = false));
+      await page.evaluate(() => (document.querySelector(".status").lastElementChild.textContent = "Reconectando"));
+      const over = () => page.evaluate(() => Math.max(0, ...[...document.querySelectorAll(".bar > *")].map((each) => each.getBoundingClientRect().right - innerWidth)));
+      assert.equal(await over(), 0);
+      await page.context().close();
+    });
+  }
+}
+
+test("on a phone a request covers nothing of its arguments, and Show begins with its head", async () => {
+  const page = await openPage(browser, server.address, PHONE);
+  await asks(page);
+  await page.locator(".dock-bar").getByRole("button", { name: "Show" }).click();
+  const [text, head] = [await box(page, ".scroller"), await box(page, "article .card .tool-head")];
+  assert.ok(head.y >= text.y && head.y + head.height <= text.y + text.height, JSON.stringify([text, head]));
+  const [pre, request] = [await box(page, "article .card pre"), await box(page, "article .request")];
+  assert.ok(pre.y + pre.height <= request.y, JSON.stringify([pre, request]));
+  await stop(page);
+  await page.context().close();
+});
+
+for (const [width, height] of [[1100, 760], [1280, 800]]) {
+  test(`a request with long arguments offers all its answers while any of it is in view: ${width} x ${height}`, async () => {
+    const page = await openPage(browser, server.address, { viewport: { width, height } });
+    await send(page, "code"); // so that the card opens below a long answer
+    await ended(page);
+    await send(page, "writemore");
+    await page.locator("article .request-buttons button").first().waitFor();
+    const seen = () =>
+      page.evaluate(() => {
+        const { top, bottom } = document.querySelector(".scroller").getBoundingClientRect();
+        const isIn = (element) => {
+          const box = element.getBoundingClientRect();
+          return box.top >= top - 1 && box.bottom <= bottom + 1;
+        };
+        const buttons = [...document.querySelectorAll("article .request-buttons button")];
+        return { buttons: buttons.filter(isIn).map((each) => each.textContent), head: isIn(document.querySelector("article .card .tool-head")) };
+      });
+    const all = ["Reject", "Allow once", "Always\u2026"];
+    await page.locator(".dock-bar").getByRole("button", { name: "Show" }).click();
+    assert.deepEqual(await seen(), { buttons: all, head: true });
+    // Scrolled by the reader to where the card only begins, its answers stay.
+    await page.locator(".scroller").evaluate((element) => (element.scrollTop -= 60));
+    assert.deepEqual((await seen()).buttons, all);
+    await page.locator("article").getByRole("button", { name: "Reject" }).click({ delay: 50, trial: true });
+    await stop(page);
+    await page.context().close();
+  });
+}

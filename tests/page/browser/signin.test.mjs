@@ -79,8 +79,16 @@ test("a new tab gets the token only when the reader of another agrees", async ()
   await other.goto(server.address);
   await other.locator("#token").waitFor();
   await page.getByText("Another tab of this browser").waitFor();
+  await other.getByText("Press Allow there").waitFor(); // where to look
   await page.getByRole("button", { name: "Allow", exact: true }).click();
   await other.locator("#composer-text").waitFor();
+  await page.context().close();
+});
+
+test("a tab with nobody to ask does not send its reader to look, and names the command as everywhere", async () => {
+  const page = await openPage(browser, server.address, { token: null });
+  await page.getByText(".venv/bin/flask mead deck link", { exact: true }).waitFor();
+  assert.equal(await page.locator(".offered").innerText(), "");
   await page.context().close();
 });
 

@@ -9,6 +9,7 @@ import { fileURLToPath } from "node:url";
 import en from "../../../blueprints/static/deck/i18n/en.js";
 import ptBR from "../../../blueprints/static/deck/i18n/pt-BR.js";
 import { chooseLanguage, duration, language, t, tCode } from "../../../blueprints/static/deck/i18n/index.js";
+import { cutText } from "../../../blueprints/static/deck/views/cut.js";
 
 const DECK = path.resolve(path.dirname(fileURLToPath(import.meta.url)), "../../../blueprints/static/deck");
 const sources = readdirSync(DECK, { recursive: true })
@@ -62,4 +63,14 @@ test("the language is the setting, else the browser's, else English", () => {
   assert.equal(t("tokens", 1, 2), "1 enviados, 2 recebidos");
   chooseLanguage("en");
   assert.equal(tCode("failed", "something_new"), "something_new");
+});
+
+test("why an answer was cut is told for each reason, and nothing is told of one that ended by itself", () => {
+  chooseLanguage("en");
+  const told = (stopReason, status = "completed") => cutText({ stopReason, status });
+  for (const reason of ["max_tokens", "model_context_window_exceeded", "refusal", "content_filter"]) assert.match(told(reason), /^Cut: /, reason);
+  assert.match(told("a\u202eb"), /stopped with .a/);
+  assert.doesNotMatch(told("a\u202eb"), /\u202e/);
+  for (const reason of ["end_turn", "stop_sequence", "tool_use", null]) assert.equal(told(reason), null);
+  assert.equal(told("max_tokens", "failed"), null);
 });

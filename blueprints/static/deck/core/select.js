@@ -12,6 +12,10 @@ export const textOf = (turn) =>
 export const callsOf = (turn) =>
   turn.parts.filter((part) => part.kind === "call").map((part) => part.call);
 
+// Whether a model that stopped for this reason had said all it wanted to (null: it was not asked).
+export const isWhole = (stopReason) => stopReason === null || WHOLE.has(stopReason);
+const WHOLE = new Set(["end_turn", "stop_sequence", "stop", "tool_use"]);
+
 // `127.0.0.1:11434`, `[::1]:8080`, `localhost`: is it this machine?
 export function isLoopback(host) {
   if (!host) return false;

@@ -31,6 +31,7 @@ export default {
   allow: "Allow",
   inMemory: "kept in memory only",
   older: "Show older turns",
+  olderFailed: "Older turns could not be loaded. Try it again in a moment.",
   more: "More below",
   moreScreens: (count) => `${many(count, "screen", "screens")} more`,
   rebuilt: "The history was rebuilt: the server's record had changed.",
@@ -53,13 +54,15 @@ export default {
   "signin.ended": "You are signed out: the server does not take the token any more. Drafts are kept.",
   signOut: "Sign out",
   otherTab: "Another tab of this browser asks to sign in with this one's token.",
+  lookAtOtherTab: "Another tab of this browser is signed in. Press Allow there, and this one is, too.",
 
   // an empty conversation
   emptyTitle: "What is on your mind?",
   noSlots: "No model is configured: prompts are echoed.",
-  "starter.1": "Summarize what this server can do for me",
-  "starter.2": "Translate \u201cgood morning\u201d into Portuguese",
-  "starter.3": "Explain how you decide between local and cloud",
+  // The built-in model does these decently; it was asked (and it knows nothing of this server).
+  "starter.1": "Write three cheerful sentences about the sea",
+  "starter.2": "Write a short email: I will be ten minutes late",
+  "starter.3": "Explain in two sentences why the sky is blue",
 
   // the composer
   ask: "Ask anything",
@@ -131,6 +134,11 @@ export default {
   "origin.cli": "from the command line",
   "origin.api": "through the library",
   answerDone: "The answer is complete.",
+  "cut.max_tokens": "Cut: the answer reached its longest length. Ask the model to go on, or raise the slot\u2019s max_tokens.",
+  "cut.model_context_window_exceeded": "Cut: the conversation fills all that the model can take in. Begin a new one, or ask for less.",
+  "cut.refusal": "Cut: the model declined to go on. Ask in another way.",
+  "cut.content_filter": "Cut: the provider\u2019s filter stopped the answer. Ask in another way.",
+  cutOther: (reason) => `The answer may not be whole: the model stopped with \u201c${reason}\u201d. Ask it to go on.`,
 
   // how a turn failed, and one thing to do
   sendAgain: "Send again",
@@ -157,7 +165,7 @@ export default {
   "failed.refused": "The model refused to answer",
   "failed.handler_crashed": "The turn failed on the server",
   "failed.bad_output": "The turn gave no usable answer",
-  "advice.key": "Check the slot's api_key; `flask mead doctor` tells more.",
+  "advice.key": "Check the slot's api_key; `.venv/bin/flask mead doctor` tells more.",
   "advice.local": "Start the local model, or send it again with the route cloud.",
   "advice.cloud": "Send it again with the route local, or configure a cloud model.",
   "advice.model": "Check the model's name in the configuration.",
@@ -258,7 +266,7 @@ export default {
   "why.busy": "The server takes no new connections at the moment.",
   "why.unreachable": "The server does not answer. Reading and typing go on.",
   "ended.deleted": "This conversation was deleted, or it was stopped on a server that keeps nothing.",
-  "ended.damaged": "The stored conversation is damaged. `flask mead sessions repair` can mend it.",
+  "ended.damaged": "The stored conversation is damaged. `.venv/bin/flask mead sessions repair` can mend it.",
   "ended.forbidden": "The server does not allow pages from this address (allowed_origins).",
   "ended.stop": "The server has refused what this page sent.",
   "ended.signin": "The token is not taken any more.",

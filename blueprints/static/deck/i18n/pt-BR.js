@@ -30,6 +30,7 @@ export default {
   allow: "Permitir",
   inMemory: "mantida só na memória",
   older: "Mostrar turnos anteriores",
+  olderFailed: "Não foi possível carregar turnos anteriores. Tente de novo daqui a pouco.",
   more: "Mais abaixo",
   moreScreens: (count) => `Mais ${many(count, "tela", "telas")}`,
   rebuilt: "O histórico foi refeito: o registro do servidor havia mudado.",
@@ -52,13 +53,15 @@ export default {
   "signin.ended": "Você saiu: o servidor não aceita mais o token. Os rascunhos ficam guardados.",
   signOut: "Sair",
   otherTab: "Outra aba deste navegador pede para entrar com o token desta.",
+  lookAtOtherTab: "Outra aba deste navegador já entrou. Clique em Permitir nela, e esta entra também.",
 
   // an empty conversation
   emptyTitle: "Em que você está pensando?",
   noSlots: "Nenhum modelo configurado: as perguntas voltam como eco.",
-  "starter.1": "Resuma o que este servidor pode fazer por mim",
-  "starter.2": "Traduza “bom dia” para o inglês",
-  "starter.3": "Explique como você decide entre local e nuvem",
+  // O modelo embutido só sabe inglês.
+  "starter.1": "Em inglês: write three cheerful sentences about the sea",
+  "starter.2": "Em inglês: write a short email, I will be ten minutes late",
+  "starter.3": "Em inglês: write two sentences about the sky",
 
   // the composer
   ask: "Pergunte algo",
@@ -130,6 +133,11 @@ export default {
   "origin.cli": "da linha de comando",
   "origin.api": "pela biblioteca",
   answerDone: "A resposta está completa.",
+  "cut.max_tokens": "Cortada: a resposta chegou ao tamanho máximo. Peça ao modelo que continue, ou aumente o max_tokens do slot.",
+  "cut.model_context_window_exceeded": "Cortada: a conversa ocupa tudo o que o modelo consegue ler. Comece outra, ou peça menos.",
+  "cut.refusal": "Cortada: o modelo não quis continuar. Peça de outra forma.",
+  "cut.content_filter": "Cortada: o filtro do provedor interrompeu a resposta. Peça de outra forma.",
+  cutOther: (reason) => `A resposta pode não estar inteira: o modelo parou com “${reason}”. Peça que continue.`,
 
   // how a turn failed, and one thing to do
   sendAgain: "Enviar de novo",
@@ -156,7 +164,7 @@ export default {
   "failed.refused": "O modelo se recusou a responder",
   "failed.handler_crashed": "O turno falhou no servidor",
   "failed.bad_output": "O turno não deu uma resposta utilizável",
-  "advice.key": "Confira a api_key; `flask mead doctor` diz mais.",
+  "advice.key": "Confira a api_key; `.venv/bin/flask mead doctor` diz mais.",
   "advice.local": "Inicie o modelo local, ou envie de novo pela rota nuvem.",
   "advice.cloud": "Envie de novo pela rota local, ou configure um modelo da nuvem.",
   "advice.model": "Confira o nome do modelo na configuração.",
@@ -257,7 +265,7 @@ export default {
   "why.busy": "O servidor não aceita novas conexões no momento.",
   "why.unreachable": "O servidor não responde. Você pode continuar lendo e escrevendo.",
   "ended.deleted": "Esta conversa foi apagada, ou parada num servidor que não guarda nada.",
-  "ended.damaged": "A conversa guardada está danificada. `flask mead sessions repair` pode consertá-la.",
+  "ended.damaged": "A conversa guardada está danificada. `.venv/bin/flask mead sessions repair` pode consertá-la.",
   "ended.forbidden": "O servidor não permite páginas deste endereço (allowed_origins).",
   "ended.stop": "O servidor recusou o que esta página enviou.",
   "ended.signin": "O token não é mais aceito.",

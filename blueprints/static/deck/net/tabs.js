@@ -19,8 +19,9 @@ export class Tabs {
   }
 
   // A new tab asks the others for the token; the reader of one of them has to agree.
-  askForToken(onToken) {
-    this.#asked = { id: crypto.randomUUID(), onToken };
+  // `onOffer()`: one of them is being asked.
+  askForToken(onToken, onOffer) {
+    this.#asked = { id: crypto.randomUUID(), onToken, onOffer };
     this.tell("wantsToken", { id: this.#asked.id });
   }
 
@@ -32,6 +33,10 @@ export class Tabs {
     if (data.kind === "token") {
       if (this.#asked?.id === data.id && data.token) this.#asked.onToken(data.token);
       this.handlers.tokenSettled?.(data.id);
+      return;
+    }
+    if (data.kind === "tokenOffered") {
+      if (this.#asked?.id === data.id) this.#asked.onOffer();
       return;
     }
     if (data.kind === "wantsToken" && !this.token()) return;

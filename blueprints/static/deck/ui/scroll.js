@@ -7,6 +7,7 @@
 
 const NEAR_END = 24; // px
 const NET_UP = 4; // px
+const SHOW_GAP = 16; // px
 const INPUT_MS = 150; // a scroll event so long after an input is the input's
 
 export class ScrollKeeper {
@@ -59,9 +60,12 @@ export class ScrollKeeper {
     this.onMove();
   }
 
-  showTop(element) {
+  // No farther than it takes to see all of it; from its top if it is higher than the room.
+  showWhole(element) {
     this.follow = false;
-    this.scroller.scrollTop += this.#offset(element) - 16;
+    const top = this.#offset(element) - SHOW_GAP;
+    const bottom = top + element.offsetHeight + 2 * SHOW_GAP - this.scroller.clientHeight;
+    if (top < 0 || bottom > 0) this.scroller.scrollTop += top < 0 ? top : Math.min(top, bottom);
     this.#lastTop = this.scroller.scrollTop;
     this.#remember();
     this.onMove();

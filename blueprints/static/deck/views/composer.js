@@ -16,8 +16,9 @@ export class Composer {
   #limits = { frame_bytes: 65_536, text_characters: 60_000 };
   #canSend = true;
   #info = null;
+  #told = 0; // tenths of the limit, of which a screen reader knows
 
-  // actions: send(text, route), stop(), changed({ text, route }), editLast()
+  // actions: send(text, route), stop(), changed({ text, route }), editLast(), say(text)
   constructor(actions) {
     this.actions = actions;
     this.text = h("textarea", {
@@ -32,7 +33,7 @@ export class Composer {
     this.send = h("button", { type: "submit", class: "primary send" });
     this.stop = h("button", { type: "button", class: "stop", hidden: true, onclick: () => actions.stop() });
     this.where = h("p", { id: "composer-where", class: "meta composer-where" });
-    this.count = h("p", { class: "meta composer-count", role: "status" });
+    this.count = h("p", { class: "meta composer-count" });
     this.excess = h("button", { type: "button", class: "quiet small", hidden: true, onclick: () => this.#selectExcess() });
     this.routeBox = h("label", { class: "route-box" });
     this.element = h(
@@ -109,6 +110,7 @@ export class Composer {
     const { text, route } = this.draft;
     const { fill, fits, ...size } = measure(text, this.#limits);
     setText(this.count, fill < TELL_FROM ? "" : this.#sizeText(size));
+    this.#tell(fill, fits);
     this.count.classList.toggle("over", !fits);
     show(this.excess, !fits);
     const ready = this.#canSend && fits && text.trim() !== "";
@@ -162,6 +164,13 @@ export class Composer {
     const { text_characters: most, frame_bytes: mostBytes } = this.#limits;
     if (characters / most >= bytes / mostBytes) return t("count", number(characters), number(most));
     return t("countBytes", number(bytes), number(mostBytes));
+  }
+
+  // At 80 % and 90 % of the limit and beyond it: not at each key.
+  #tell(fill, fits) {
+    const tenths = fits ? Math.min(9, Math.floor(fill * 10)) : 10;
+    if (tenths > this.#told && tenths >= TELL_FROM * 10) this.actions.say(this.count.textContent);
+    this.#told = tenths;
   }
 
   #selectExcess() {

@@ -128,7 +128,7 @@ export class Requests {
   #show(request) {
     const card = this.#cards.get(request.id);
     if (!card) return;
-    this.scroll().showTop(card.element.closest(".card") ?? card.element);
+    this.scroll().showWhole(card.element.closest(".card") ?? card.element);
     card.element.focus({ preventScroll: true });
   }
 

@@ -8,6 +8,7 @@ export class SignIn {
   #fault = null;
   #busy = false;
   #shown = false;
+  #isOffered = false;
 
   // actions: signIn(text), askTabs()
   constructor(root, actions) {
@@ -21,6 +22,12 @@ export class SignIn {
     if (fault) this.focus();
   }
 
+  // Another tab asks its reader whether this one may come in.
+  offered() {
+    this.#isOffered = true;
+    this.render();
+  }
+
   focus() {
     this.root.querySelector("input")?.focus();
   }
@@ -30,7 +37,8 @@ export class SignIn {
       html`
         <main class="signin">
           <h1>${t("signInTitle")}</h1>
-          <p>${t("signInHow")} <code>flask mead deck link</code></p>
+          <p>${t("signInHow")} <code>.venv/bin/flask mead deck link</code></p>
+          <p class="offered" role="status">${this.#isOffered ? t("lookAtOtherTab") : nothing}</p>
           <form @submit=${(event) => this.#submit(event)}>
             <label for="token">${t("tokenLabel")}</label>
             <div class="token-row">

@@ -23,9 +23,10 @@ export class Transcript {
   #filling = false; // complete turns wait for the next frame
   #top = Infinity; // px, where the reader was when they last came near the top
 
-  // context: what the views need; `fetchOlder()` resolves when older turns are in the state.
-  constructor({ list, olderButton, context, getState, fetchOlder, onPainted }) {
-    Object.assign(this, { list, olderButton, context, getState, fetchOlder, onPainted });
+  // context: what the views need; `fetchOlder()` resolves when older turns are in the state, and
+  // `olderFailed()` tells that they are not.
+  constructor({ list, olderButton, context, getState, fetchOlder, olderFailed, onPainted }) {
+    Object.assign(this, { list, olderButton, context, getState, fetchOlder, olderFailed, onPainted });
     olderButton.addEventListener("click", () => this.older());
   }
 
@@ -100,7 +101,7 @@ export class Transcript {
     if (this.#loading || this.#quiet || !this.#hasOlder()) return;
     this.#loading = true;
     const known = this.#allTurns().length;
-    if (known - this.#mounted < STEP && this.getState().hasOlder) await this.fetchOlder().catch(() => {});
+    if (known - this.#mounted < STEP && this.getState().hasOlder) await this.fetchOlder().catch(() => this.olderFailed());
     this.#mounted += STEP;
     this.#loading = false;
     this.all();

@@ -6,6 +6,7 @@ import { duration, number, t, tCode, time } from "../i18n/index.js";
 import { arrange, h, setText, show } from "../ui/dom.js";
 import { icon } from "../ui/icons.js";
 import { AnswerText } from "./answer.js";
+import { cutText } from "./cut.js";
 import { RequestCard } from "./request.js";
 import { ToolCard } from "./tool.js";
 
@@ -34,6 +35,8 @@ export class TurnView {
     this.answer = h("div", { class: "answer" });
     this.working = h("p", { class: "working meta" }, h("span", { class: "pulse" }), h("span", {}, t("working")));
     this.failure = h("div", { class: "failure", hidden: true });
+    this.cutWords = h("span", {});
+    this.cut = h("p", { class: "cut", hidden: true }, icon("info"), this.cutWords);
     this.where = h("summary", {});
     this.facts = h("dl", { class: "facts" });
     this.footer = h("footer", { class: "turn-footer" }, h("details", {}, this.where, this.facts));
@@ -43,6 +46,7 @@ export class TurnView {
       this.prompt,
       this.answer,
       this.working,
+      this.cut,
       this.failure,
       this.footer,
     );
@@ -58,6 +62,7 @@ export class TurnView {
     const isRunning = turn.status === "running";
     show(this.working, isRunning && turn.parts.at(-1)?.kind !== "text" && !this.#waitsForPerson());
     this.element.setAttribute("aria-busy", String(isRunning || wait !== null));
+    this.#updateCut(wait === null);
     this.#updateFailure();
     this.#updateFooter();
     return wait;
@@ -101,6 +106,13 @@ export class TurnView {
   // Then nothing works: a person is asked.
   #waitsForPerson() {
     return this.turn.parts.some(({ call, request = call?.request }) => request && this.context.isAsked(request.id));
+  }
+
+  // Below the answer, once all of it is shown.
+  #updateCut(isShownInFull) {
+    const text = isShownInFull ? cutText(this.turn) : null;
+    show(this.cut, text !== null);
+    if (text !== null) setText(this.cutWords, text);
   }
 
   #updateFailure() {
