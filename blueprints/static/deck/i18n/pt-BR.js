@@ -58,10 +58,9 @@ export default {
   // an empty conversation
   emptyTitle: "Em que você está pensando?",
   noSlots: "Nenhum modelo configurado: as perguntas voltam como eco.",
-  // O modelo embutido só sabe inglês.
-  "starter.1": "Em inglês: write three cheerful sentences about the sea",
-  "starter.2": "Em inglês: write a short email, I will be ten minutes late",
-  "starter.3": "Em inglês: write two sentences about the sky",
+  "starter.1": "Escreva três frases alegres sobre o mar",
+  "starter.2": "Escreva um e-mail curto: vou chegar dez minutos atrasado",
+  "starter.3": "Explique em duas frases por que o céu é azul",
 
   // the composer
   ask: "Pergunte algo",
