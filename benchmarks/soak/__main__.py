@@ -122,7 +122,7 @@ class Soak:
     def tell(self, sample: dict[str, float]) -> None:
         right, wrong = sum(self.tally.right.values()), self.tally.wrong_count
         print(
-            f"     {sample['at']:.0f} s: {sample['pss_mib']:.1f} MiB,"
+            f"     {sample['at']:.0f} s: {sample['uss_mib']:.1f} MiB,"
             f" {sample['handles']:.0f} handles, {sample['greenlets']:.0f} greenlets,"
             f" {right:,} answers right, {wrong} wrong",
             flush=True,

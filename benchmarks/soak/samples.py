@@ -77,7 +77,7 @@ class Sampler:
     def _outside(self) -> dict[str, float]:
         memory = self._process.memory_full_info()
         return {
-            "pss_mib": memory.pss / MIB,
+            "uss_mib": memory.uss / MIB,
             "rss_mib": memory.rss / MIB,
             "handles": len(self._handles()),
             "threads": self._process.num_threads(),

@@ -73,7 +73,7 @@ def under_load(samples: Sequence[Mapping[str, float]]) -> list[Finding]:
     window_s = samples[-1]["at"] - samples[0]["at"]
     findings = [
         Finding(name, _rise(samples, name, window_s), memory_allowed(window_s), "MiB")
-        for name in ("pss_mib", "rss_mib")
+        for name in ("uss_mib", "rss_mib")
     ]
     for name in (*COUNTED, "sessions", "disk_mib"):
         mean = sum(each[name] for each in samples) / len(samples)

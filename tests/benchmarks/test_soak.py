@@ -39,7 +39,7 @@ def test_a_minute_of_everything_leaves_nothing_behind():
 @pytest.mark.parametrize(
     ("handler", "names"),
     [
-        ("Leaky", {"pss_mib", "rss_mib"}),
+        ("Leaky", {"uss_mib", "rss_mib"}),
         ("Greenlets", {"greenlets", "greenlets at rest"}),
         ("Handles", {"handles", "handles at rest"}),
     ],

@@ -17,7 +17,7 @@ def samples(window_s: float = HOUR, **rises: float) -> list[dict[str, float]]:
         at = step * EVERY
         values = {name: 50 + chance.uniform(-10, 10) for name in COUNTED}
         values |= {"sessions": 9 + chance.uniform(-4, 4), "disk_mib": chance.uniform(0, 2)}
-        values |= {"pss_mib": 70 + chance.uniform(-4, 4), "rss_mib": 80 + chance.uniform(-4, 4)}
+        values |= {"uss_mib": 70 + chance.uniform(-4, 4), "rss_mib": 80 + chance.uniform(-4, 4)}
         for name, rise in rises.items():
             values[name] += rise * at / window_s
         made.append({"at": at, **values})
@@ -41,7 +41,7 @@ def test_a_steady_load_passes_whatever_its_noise():
 
 
 def test_five_mebibytes_in_an_hours_window_are_found():
-    assert grown(under_load(samples(pss_mib=5))) == ["pss_mib"]
+    assert grown(under_load(samples(uss_mib=5))) == ["uss_mib"]
 
 
 @pytest.mark.parametrize("name", COUNTED)
