@@ -107,8 +107,8 @@ class Runtime:
 
     def status(self) -> dict[str, Any]:
         """Whether it takes turns, and how much it holds: numbers only, for health and metrics."""
-        tree = self._parts.tree
-        pool, deck = (tree.sessions, tree.deck) if self._started else (None, None)
+        pool = self._parts.tree.sessions if self._started else None
+        deck = self._parts.tree.deck if self._started else None
         return {
             "ready": pool is not None and self._parts.keeps,
             "leaving": deck is not None and deck.is_draining,
