@@ -134,6 +134,9 @@ class Soak:
         while self.sampler.connections() > 1 and time.monotonic() < limit:
             gevent.sleep(0.5)
         self.clear()
+        limit = time.monotonic() + SETTLE_S
+        while self.sampler.sessions() and time.monotonic() < limit:
+            gevent.sleep(0.5)  # a ticket that nobody used holds a place until it expires
         gevent.sleep(2)
         return self.sampler.rest()
 

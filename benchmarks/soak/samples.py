@@ -74,6 +74,10 @@ class Sampler:
         """How many connections it counts, the one that asks among them."""
         return int(self._gauges()["connections"])
 
+    def sessions(self) -> int:
+        """How many conversations it holds, and places for some that were announced."""
+        return int(self._gauges()["sessions"])
+
     def _outside(self) -> dict[str, float]:
         memory = self._process.memory_full_info()
         return {
