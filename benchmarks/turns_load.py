@@ -22,6 +22,7 @@ import socket
 import subprocess
 import sys
 import time
+from abc import ABC, abstractmethod
 from collections import deque
 from dataclasses import dataclass
 from itertools import count
@@ -45,7 +46,7 @@ class Closed(Exception):
     """The connection ended where an answer was to begin."""
 
 
-class Lane:
+class Lane(ABC):
     """One connection and the turn under way on it."""
 
     def __init__(self, connection: socket.socket, mark: str) -> None:
@@ -72,14 +73,17 @@ class Lane:
     def renew(self) -> None:
         raise ConnectionError("the server closed")
 
+    @abstractmethod
     def request(self) -> bytes:
-        raise NotImplementedError
+        """What begins the next turn."""
 
+    @abstractmethod
     def has_ended(self) -> bool:
-        raise NotImplementedError
+        """Whether all of the answer was received."""
 
+    @abstractmethod
     def is_good(self) -> bool:
-        raise NotImplementedError
+        """Whether it is the right one."""
 
 
 class HttpLane(Lane):
